@@ -12,14 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from tests.experiment.place import Place
-from tests.experiment.small import write_small_collection
 from tests.experiment.test_reading_plan import OWN
 from textcat.cli.main import group
 from textcat.errors import StageFailedError, UsageError
 from textcat.experiment.run import multiverse
-from textcat.experiment.spec.loading import load_experiment
+from textcat.published.printed_tables import load_all_cells
 from textcat.report.multiverse_page import read_summary
-from textcat.store.artifacts import Store
+from textcat.store import Recipe
+from textcat.store.artifacts import RecordingStore, Store
 
 TABLE = """extends: trial.yaml
 title: With printed cells
@@ -67,54 +67,55 @@ def place(tmp_path: Path) -> OwnReadings:
     return OwnReadings(tmp_path)
 
 
-def test_all_readings_from_documents_to_page(place: OwnReadings) -> None:
-    place.run()
-    found = place.summary()["experiments"]["trial"]
-    assert found["possible"] == len(found["readings"]) == 12
-    assert found["complete"]
-    assert found["default"]["options"] == {"words": "letters", "rare": "dropped", "ties": "midpoint"}
-    assert found["nearest"] is None
-    assert set(found["effects"]) == {"words", "rare", "ties"}
+NEIGHBOURS = [{}, {"words": "digits"}, {"words": "inner"}, {"rare": "kept"}, {"ties": "lowest"}]
+
+
+def list_options(summary: dict[str, Any], name: str = "trial") -> list[dict[str, str]]:
+    return [reading["options"] for reading in summary["experiments"][name]["readings"]]
+
+
+def test_without_printed_numbers_each_single_change_is_measured(place: OwnReadings) -> None:
+    printed = place.run()
+    summary = place.summary()
+    assert sorted(list_options(summary), key=str) == sorted(NEIGHBOURS, key=str)
+    assert "readings" not in summary
     # The words of the collection hold no digits and no signs.
-    assert found["effects"]["words"]["effect"] == 0.0
-    assert found["effects"]["ties"]["effect"] > 0.0
-    for cell in found["cells"].values():
-        assert cell["min"] <= cell["default"] <= cell["max"]
+    assert "words       digits" in " ".join(printed.split("  ")) or "digits" in printed
     page = (place.results / "trial" / "multiverse.html").read_text()
     assert "What is a word?" in page
     assert "<script" not in page
 
 
-def test_the_default_reading_has_the_numbers_of_a_run_with_the_same_settings(place: OwnReadings) -> None:
-    place.run("--sample", "1")
+def test_the_literal_reading_has_the_numbers_of_a_run_with_the_same_settings(place: OwnReadings) -> None:
+    place.run("--budget", "0s")
     found = place.summary()["experiments"]["trial"]
     text = place.experiment.read_text()
     text = text.replace("fields: [title, body],", "tokenizer: alphabetic, fields: [title, body],")
     place.experiment.write_text(text.replace("{rule: tuned}", "{rule: tuned, point: midpoint}"))
     place.textcat("run", str(place.experiment), "-j", "1")
-    results = json.loads((place.report / "results.json").read_text())
-    for cell in found["cells"].values():
-        assert cell["default"] == results["runs"][cell["row"]]["measures"][cell["column"]]
+    runs = json.loads((place.report / "results.json").read_text())["runs"]
+    [literal] = found["readings"]
+    for cell, value in zip(found["cells"], literal["values"], strict=True):
+        run, measure = cell.removeprefix("trial.runs[").removesuffix("]").split("][")
+        assert value == pytest.approx(runs[run]["measures"][measure], abs=1e-4)
 
 
-def test_the_summary_is_the_same_from_an_empty_cache_and_from_a_full_one(place: OwnReadings) -> None:
-    place.run("--sample", "5")
-    folder = place.results / "trial"
-    files = ["multiverse.json", "multiverse.html", "multiverse/trial_trial_runs.svg"]
-    first = {name: (folder / name).read_bytes() for name in files}
-    place.run("--sample", "5")
-    assert {name: (folder / name).read_bytes() for name in files} == first
+def test_the_summary_is_the_same_from_an_empty_cache_from_a_full_one_and_with_workers(
+    place: OwnReadings,
+) -> None:
+    def forget_seconds(summary: dict[str, Any]) -> dict[str, Any]:
+        return {
+            **summary,
+            "experiments": {name: {**each, "seconds": 0} for name, each in summary["experiments"].items()},
+        }
 
-
-def test_models_of_finished_readings_are_deleted_and_those_of_other_commands_stay(place: OwnReadings) -> None:
-    place.textcat("run", str(place.experiment), "-j", "1")
-    before = place.stages()
     place.run()
-    after = place.stages()
-    assert after.pop("reading") == 12
-    assert after.pop("tokenize") > before.pop("tokenize")
-    assert after == before
-    place.run("--keep", "--seed", "2", "--sample", "2")
+    first = forget_seconds(place.summary())
+    place.run("--replace")
+    assert forget_seconds(place.summary()) == first
+    shutil.rmtree(place.data)
+    place.run("--replace", "--backend", "threads")
+    assert forget_seconds(place.summary()) == first
 
 
 def test_an_interrupted_command_resumes_with_the_next_reading(
@@ -137,37 +138,31 @@ def test_an_interrupted_command_resumes_with_the_next_reading(
     measured.clear()
     monkeypatch.setattr(multiverse, "collect_results", lambda p, c: (measured.append(p), real(p, c))[1])
     place.run()
-    assert len(measured) == 9
-    assert len(place.summary()["experiments"]["trial"]["readings"]) == 12
+    assert len(measured) == 2
+    assert len(list_options(place.summary())) == 5
 
 
-def test_a_budget_that_is_over_leaves_the_default_reading(place: OwnReadings) -> None:
-    place.run("--budget", "0s")
-    found = place.summary()["experiments"]["trial"]
-    assert not found["complete"]
-    assert [reading["options"] for reading in found["readings"]] == [found["default"]["options"]]
-    place.run("--budget", "10m")
-    assert len(place.summary()["experiments"]["trial"]["readings"]) == 12
-    place.run("--budget", "0s")
-    found = place.summary()["experiments"]["trial"]
-    assert (found["complete"], len(found["readings"])) == (True, 12)
-
-
-def test_a_budget_that_is_over_runs_the_default_reading_of_one_experiment(place: OwnReadings) -> None:
-    other = place.folder / "other" / "other.yaml"
-    other.parent.mkdir()
-    write_small_collection(other.parent, documents=120, seed=3)
-    other.write_text(place.experiment.read_text())
-    place.run(str(other), "--budget", "0s")
-    assert list(place.summary()["experiments"]) == ["trial"]
-    place.run(str(other), "--budget", "10m")
-    experiments = place.summary()["experiments"]
-    assert [len(each["readings"]) for each in experiments.values()] == [12, 12]
+def test_a_smaller_search_never_loses_readings_unless_it_is_told_to(place: OwnReadings) -> None:
+    place.run()
+    whole = place.summary()
     shutil.rmtree(place.data)
-    place.run(str(other), "--budget", "0s")
-    found = place.summary()["experiments"]
-    assert len(found["trial"]["readings"]) == 1
-    assert found["other"] == experiments["other"]
+    place.run("--budget", "0s")
+    assert list_options(place.summary()) == list_options(whole)
+    shutil.rmtree(place.data)
+    place.run("--budget", "0s", "--replace")
+    assert list_options(place.summary()) == [{}]
+
+
+def test_earlier_readings_are_left_out_where_the_literal_one_has_other_numbers_now(
+    place: OwnReadings,
+) -> None:
+    place.run()
+    summary = place.summary()
+    summary["experiments"]["trial"]["readings"][0]["values"][0] += 5.0
+    (place.results / "trial" / "multiverse.json").write_text(json.dumps(summary))
+    shutil.rmtree(place.data)
+    place.run("--budget", "0s")
+    assert list_options(place.summary()) == [{}]
 
 
 @pytest.mark.parametrize("budget", ["20", "m", "20 minutes", "-3m"])
@@ -177,35 +172,48 @@ def test_a_budget_needs_a_unit(place: OwnReadings, budget: str) -> None:
     assert "90s, 20m or 2h" in result.output
 
 
-def test_a_dry_run_lists_readings_and_makes_nothing(place: OwnReadings) -> None:
-    printed = place.run("--dry-run", "--sample", "4")
-    assert printed.splitlines()[0] == "trial: default reading"
-    assert printed.splitlines()[-1] == "4 runs; 12 readings are possible."
-    listed = json.loads(place.run("--dry-run", "--sample", "4", "--json"))
-    assert [job["experiment"] for job in listed["readings"]] == ["trial"] * 4
+def test_a_dry_run_lists_questions_and_makes_nothing(place: OwnReadings) -> None:
+    printed = place.run("--dry-run")
+    assert "words: letters (literal), digits, inner" in printed.splitlines()
     assert not place.data.exists()
     assert not place.results.exists()
 
 
 def test_the_summary_is_printed_as_json(place: OwnReadings) -> None:
-    assert json.loads(place.run("--sample", "2", "--json", "-q")) == place.summary()
+    assert json.loads(place.run("--json", "-q"))[""] == place.summary()
 
 
-def test_printed_cells_have_a_nearest_reading_that_is_labelled(place: OwnReadings) -> None:
+def test_printed_numbers_give_a_reconstructed_and_held_out_readings(place: OwnReadings) -> None:
     table = place.folder / "table.yaml"
     table.write_text(TABLE)
-    place.textcat("multiverse", str(table), "--readings", str(place.readings), "-j", "1", "--sample", "5")
+    printed = place.textcat("multiverse", str(table), "--readings", str(place.readings), "-j", "1")
     summary = read_summary(place.results / "reuters_modapte")
     assert summary is not None
-    found = summary["experiments"]["reuters_modapte"]
-    assert found["nearest"]["note"] == "fitted to test results"
-    least = min(reading["mean_difference"] for reading in found["readings"])
-    assert found["nearest"]["mean_difference"] == least
-    cell = found["cells"]["zhang_oles_2001.table2[BEP][SVM]"]
-    assert cell["printed"] == "86.5"
-    assert cell["within_tolerance"] is not None
+    assert summary["complete"]
+    assert summary["misfit"]["reconstructed"] <= summary["misfit"]["literal"]
+    assert set(summary["readings"]["held_out"]) == {
+        f"zhang_oles_2001.{name}" for name in ("table2", "table3", "text")
+    }
+    cell = summary["cells"]["zhang_oles_2001.table2[BEP][SVM]"]
+    assert cell["range"][0] <= cell["literal"] <= cell["range"][1]
+    assert set(summary["answers"]) == {"words", "rare", "ties"}
+    assert "held-out" in printed
     page = (place.results / "reuters_modapte" / "multiverse.html").read_text()
-    assert page.count("fitted to test results") >= 2
+    assert "without any cell of" in page
+
+
+def test_a_question_of_one_table_alone_is_answered_without_the_column_that_is_judged(
+    place: OwnReadings,
+) -> None:
+    table = place.folder / "table.yaml"
+    table.write_text(TABLE.replace("name: reuters_modapte", "name: gao_2003/table1"))
+    place.textcat("multiverse", str(table), "--readings", str(place.readings), "-j", "1")
+    summary = read_summary(place.results / "gao_2003/table1")
+    assert summary is not None
+    [held_out] = summary["readings"]["held_out"].values()
+    columns = {cell.column for cell in load_all_cells() if cell.experiment == "gao_2003/table1"}
+    assert set(held_out) == {"", *columns}
+    assert held_out[""] == {}
 
 
 def test_a_failed_reading_is_reported_and_the_others_go_on(
@@ -221,15 +229,16 @@ def test_a_failed_reading_is_reported_and_the_others_go_on(
     monkeypatch.setattr(multiverse, "collect_results", fail)
     place.run(expect=4)
     found = place.summary()["experiments"]["trial"]
-    assert len(found["readings"]) == 8
-    assert [each["options"]["words"] for each in found["failed"]] == ["inner"] * 4
-    assert {each["error"] for each in found["failed"]} == {"it went wrong"}
+    assert len(found["readings"]) == 4
+    assert [(each["options"]["words"], each["error"]) for each in found["failed"]] == [
+        ("inner", "it went wrong")
+    ]
     monkeypatch.setattr(multiverse, "collect_results", real)
     place.run()
-    assert len(place.summary()["experiments"]["trial"]["readings"]) == 12
+    assert len(list_options(place.summary())) == 5
 
 
-def test_a_failed_default_reading_stops_the_command(
+def test_a_failed_literal_reading_stops_the_command(
     place: OwnReadings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(plan: Any, context: Any) -> Any:
@@ -240,14 +249,6 @@ def test_a_failed_default_reading_stops_the_command(
         place.run()
 
 
-def test_workers_give_the_same_summary(place: OwnReadings) -> None:
-    place.run("--sample", "4")
-    alone = place.summary()
-    shutil.rmtree(place.data)
-    place.run("--sample", "4", "--backend", "threads")
-    assert place.summary() == alone
-
-
 def test_an_experiment_of_no_paper_needs_readings(place: OwnReadings) -> None:
     with pytest.raises(UsageError, match="--readings"):
         place.textcat("multiverse", str(place.experiment))
@@ -256,40 +257,10 @@ def test_an_experiment_of_no_paper_needs_readings(place: OwnReadings) -> None:
 def test_readings_that_make_no_valid_experiment_are_named(place: OwnReadings) -> None:
     place.readings.write_text(OWN.replace("text.tokenizer: words", "text.tokenizer: letters"))
     with pytest.raises(UsageError, match="under words=inner"):
-        place.run("--dry-run")
-    assert load_experiment(place.experiment).name == "trial"
+        place.run()
 
 
-def test_two_experiments_of_one_summary_stay_side_by_side(place: OwnReadings) -> None:
-    from textcat.report.multiverse_page import merge_summaries
-
-    one = {"paper": "p", "questions": {"a": 1}, "experiments": {"x": 1, "y": 1}, "claims": {"c": 1}}
-    two = one | {"experiments": {"y": 2}, "claims": {}}
-    assert merge_summaries(one, two) == one | {"experiments": {"x": 1, "y": 2}}
-    assert merge_summaries(one, two | {"questions": {"a": 2}})["experiments"] == {"y": 2}
-    assert merge_summaries(None, two) == two
-
-
-def test_experiments_of_different_folders_read_their_own_documents(place: OwnReadings) -> None:
-    other = place.folder / "other" / "other.yaml"
-    other.parent.mkdir()
-    write_small_collection(other.parent, documents=120, seed=3)
-    other.write_text(place.experiment.read_text())
-    both, alone = (
-        ("--sample", "1"),
-        (str(other), "--readings", str(place.readings), "-j", "1", "--sample", "1"),
-    )
-    place.run(str(other), *both)
-    together = place.summary()["experiments"]
-    place.textcat("multiverse", *alone)
-    assert place.summary("other")["experiments"] == {"other": together["other"]}
-    assert together["other"]["cells"] != together["trial"]["cells"]
-
-
-def test_a_recording_store_deletes_only_what_it_made(tmp_path: Path) -> None:
-    from textcat.store import Recipe
-    from textcat.store.artifacts import RecordingStore
-
+def test_models_of_other_commands_stay(tmp_path: Path) -> None:
     early, late = Recipe("train", 1, {"n": 1}), Recipe("train", 1, {"n": 2})
     Store(tmp_path).build(early, lambda folder: None)
     store = RecordingStore(tmp_path)
@@ -300,34 +271,3 @@ def test_a_recording_store_deletes_only_what_it_made(tmp_path: Path) -> None:
     assert Store(tmp_path).find(early)
     assert Store(tmp_path).find(late) is None
     assert not list((tmp_path / "train").glob(f"{late.key}*"))
-
-
-def test_extend_keeps_the_readings_of_the_file_and_runs_others(place: OwnReadings) -> None:
-    place.run("--sample", "12")
-    whole = place.summary()["experiments"]["trial"]
-    path = place.results / "trial" / "multiverse.json"
-    place.run("--sample", "3")
-    few = place.summary()
-    before = [reading["options"] for reading in few["experiments"]["trial"]["readings"]]
-    # A number that no run can give shows that a kept reading is not run again.
-    few["experiments"]["trial"]["readings"][1]["values"][0] = 12.5
-    path.write_text(json.dumps(few))
-    place.run("--sample", "6", "--extend")
-    found = place.summary()["experiments"]["trial"]
-    options = [reading["options"] for reading in found["readings"]]
-    assert len(options) == len({tuple(each.values()) for each in options}) >= 6
-    assert all(each in options for each in before)
-    assert found["readings"][options.index(before[1])]["values"][0] == 12.5
-    values = {tuple(each["options"].values()): each["values"] for each in whole["readings"]}
-    for reading in found["readings"]:
-        if reading["options"] != before[1]:
-            assert reading["values"] == values[tuple(reading["options"].values())]
-
-
-def test_readings_of_a_file_whose_default_reading_has_other_numbers_are_left_out(place: OwnReadings) -> None:
-    place.run("--sample", "3")
-    summary = place.summary()
-    summary["experiments"]["trial"]["readings"][0]["values"][0] += 5.0
-    (place.results / "trial" / "multiverse.json").write_text(json.dumps(summary))
-    place.run("--sample", "1", "--extend")
-    assert len(place.summary()["experiments"]["trial"]["readings"]) == 1

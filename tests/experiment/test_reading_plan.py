@@ -1,4 +1,4 @@
-"""Readings become experiments: patches are valid settings, and the same seed lists the same readings."""
+"""Readings become experiments: patches are valid settings, and the experiment files hold the reconstructed reading."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tests.experiment.small import write_small_collection
 from textcat.errors import UsageError
 from textcat.experiment.run.reading_plan import (
     ReadableExperiment,
-    ReadingSpace,
     apply_patch,
     check_patch_path,
     project_reading,
@@ -18,7 +17,7 @@ from textcat.experiment.run.reading_plan import (
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.experiment.spec.loading import load_experiment
 from textcat.published.printed_tables import PAPERS
-from textcat.published.readings import load_readings, read_readings
+from textcat.published.readings import find_reading, load_readings, read_readings
 
 OWN = """
 questions:
@@ -72,7 +71,7 @@ def test_every_option_of_a_paper_is_a_valid_experiment_and_every_question_matter
             continue
         effective = ReadableExperiment.load(name, readings).find_effective_options()
         for question, same in effective.items():
-            assert readings.questions[question].default in same.values()
+            assert readings.questions[question].literal in same.values()
         mattering |= effective.keys()
     several = {name for name, question in readings.questions.items() if len(question.tried) > 1}
     assert mattering == several
@@ -123,42 +122,6 @@ def test_a_patch_selects_runs_by_learner_and_leaves_absent_sections_out() -> Non
     assert data["runs"]["b"]["parameters"]["lam"] == 1.0
 
 
-def test_readings_are_the_default_its_neighbours_and_the_rest_in_an_order_of_the_seed(tmp_path: Path) -> None:
-    experiment = load_small(tmp_path)
-    space = ReadingSpace.collect([experiment], experiment.readings)
-    assert dict(space.options) == {
-        "words": ["letters", "digits", "inner"],
-        "rare": ["dropped", "kept"],
-        "ties": ["midpoint", "lowest"],
-    }
-    every = space.select(None, seed=1)
-    assert len(every) == space.size == 12
-    assert len({tuple(reading.values()) for reading in every}) == 12
-    assert every[0] == space.default == {"words": "letters", "rare": "dropped", "ties": "midpoint"}
-    changed = [sum(reading[name] != option for name, option in space.default.items()) for reading in every]
-    assert changed[:5] == [0, 1, 1, 1, 1]
-    assert min(changed[5:]) == 2
-    assert space.select(None, seed=1) == every
-    assert space.select(8, seed=1) == every[:8]
-    assert space.select(None, seed=2) != every
-    few = space.select(3, seed=1)
-    assert few == space.select(3, seed=1)
-    assert few[0] == space.default
-    assert len(few) == 3
-
-
-def test_batches_hold_every_reading_once_and_share_early_steps(tmp_path: Path) -> None:
-    experiment = load_small(tmp_path)
-    space = ReadingSpace.collect([experiment], experiment.readings)
-    every = space.select(None, seed=1)
-    batches = list(space.batches(every))
-    flat = [tuple(reading.values()) for batch in batches for reading in batch]
-    assert sorted(flat) == sorted(tuple(reading.values()) for reading in every)
-    assert flat[0] == tuple(space.default.values())
-    words = [reading["words"] for reading in batches[-1]]
-    assert words == sorted(words, key=space.options["words"].index)
-
-
 def test_the_committed_file_is_one_of_the_readings(tmp_path: Path) -> None:
     experiment = load_small(tmp_path)
     committed = experiment.find_committed_options()
@@ -171,27 +134,30 @@ def test_the_committed_file_is_one_of_the_readings(tmp_path: Path) -> None:
     assert {run.vector.minimum_documents for run in patched.runs.values()} == {2}
 
 
-NOT_DEFAULT = {
-    # One fold instead of five saves twenty minutes; all answers are free of test results.
+OTHERWISE = {
+    # One fold instead of five saves twenty minutes.
     "zhang_oles_2001/table1": {"folds"},
     # What other answers do, beside table 5.
     "zhang_oles_2001/headers_kept_20newsgroups": {"headers"},
     "zhang_oles_2001/headers_without_groups_20newsgroups": {"headers"},
 }
-"""Experiments that are not the default reading, with the questions they answer otherwise or leave unsaid."""
+"""Experiments that are not the reconstructed reading, with the questions they answer otherwise."""
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_the_experiments_of_a_paper_are_its_default_reading(paper: str) -> None:
+def test_the_experiments_of_a_paper_are_its_reconstructed_reading(paper: str) -> None:
     readings = load_readings(paper)
+    reconstructed = find_reading("reconstructed", readings)
     different = {}
     for name in find_experiment_files():
         if load_experiment(name).paper != paper:
             continue
         experiment = ReadableExperiment.load(name, readings)
-        departures = set(experiment.find_departures())
-        same = experiment.identify(experiment.apply({})) == experiment.identify(experiment.committed)
+        departures = set(experiment.find_departures(reconstructed))
+        same = experiment.identify(experiment.apply(reconstructed)) == experiment.identify(
+            experiment.committed
+        )
         assert same == (not departures)
         if departures:
             different[name] = departures
-    assert different == {name: NOT_DEFAULT[name] for name in NOT_DEFAULT if name.startswith(f"{paper}/")}
+    assert different == {name: OTHERWISE[name] for name in OTHERWISE if name.startswith(f"{paper}/")}

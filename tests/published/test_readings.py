@@ -28,7 +28,7 @@ def test_every_paper_has_readings(paper: str) -> None:
     readings = load_readings(paper)
     assert readings.paper == paper
     assert len(readings.questions) >= 10
-    for name, chosen in readings.default.items():
+    for name, chosen in readings.literal.items():
         assert readings.questions[name].options[chosen].runs
 
 
@@ -39,28 +39,28 @@ def read_text(text: str) -> Readings:
         return read_readings(path)
 
 
-def default_of(text: str) -> str:
-    return read_text(text).default["words"]
+def literal_of(text: str) -> str:
+    return read_text(text).literal["words"]
 
 
-def test_the_strongest_support_is_the_default() -> None:
+def test_the_strongest_support_is_literal() -> None:
     text = write_question(
         option("a", "support: convention, simplest: true") + option("b", "support: training")
     )
-    assert default_of(text) == "b"
-    assert default_of(text.replace("convention", "author")) == "a"
+    assert literal_of(text) == "b"
+    assert literal_of(text.replace("convention", "author")) == "a"
 
 
-def test_of_equal_support_the_simplest_and_then_the_first_is_the_default() -> None:
+def test_of_equal_support_the_simplest_and_then_the_first_is_literal() -> None:
     plain = option("a", "support: none") + option("b", "support: none")
-    assert default_of(write_question(plain)) == "a"
-    assert default_of(write_question(plain.replace("b: {", "b: {simplest: true, "))) == "b"
+    assert literal_of(write_question(plain)) == "a"
+    assert literal_of(write_question(plain.replace("b: {", "b: {simplest: true, "))) == "b"
 
 
 @pytest.mark.parametrize("mark", ["implemented: false", "contradicted: true"])
-def test_an_option_that_is_not_tried_is_never_the_default(mark: str) -> None:
+def test_an_option_that_is_not_tried_is_never_literal(mark: str) -> None:
     text = write_question(option("a", f"support: paper, {mark}") + option("b", "support: none"))
-    assert default_of(text) == "b"
+    assert literal_of(text) == "b"
     with pytest.raises(UsageError, match="at least one option"):
         read_text(text.replace("support: none", f"support: none, {mark}"))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textcat.report.specification_curve import HALF_HEIGHT, make_strip
 
 from textcat.experiment.run.multiverse import FORMAT, describe_questions
 from textcat.experiment.run.reading_plan import ReadableExperiment
@@ -25,7 +26,6 @@ from textcat.report.reading_headlines import (
     read_multiverses,
     summarize_by_reading,
 )
-from textcat.report.specification_curve import HALF_HEIGHT, make_strip
 from textcat.yaml_reader import YamlSource
 
 CELLS = {cell.id: cell for cell in load_all_cells()}

@@ -1,31 +1,25 @@
-"""Readings of a paper: its open questions with their options, and summaries of cells and claims over all readings.
+"""Readings of a paper: its open questions with their options, and the answers that its printed numbers identify.
 
-A reading takes one option for every question. The default reading is computed from the support of the options
-and never written down, so that no test result can choose it. Summaries are pure functions of measured numbers.
+A reading takes one option for every question. The literal reading is computed from the support of the options in words
+and never written down, so that no number can choose it. The reconstructed and the held-out readings are what
+`textcat multiverse` found; answers.yaml keeps them.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, ValidationError, model_validator
 
 from textcat.errors import UsageError
-from textcat.published.check import CellValues, MeasuresByExperiment, judge_cells
-from textcat.published.claims import Claim, evaluate_claim, list_claim_experiments
-from textcat.published.printed_tables import PAPERS, PublishedCell
-from textcat.published.verdicts import find_measure_kind, read_printed
+from textcat.published.printed_tables import PAPERS
 from textcat.settings import StrictSettings, describe_fault
-from textcat.yaml_reader import YamlSource, make_yaml_error, parse_yaml, read_yaml
+from textcat.yaml_reader import YamlSource, make_yaml_error, parse_yaml, read_packaged_yaml, read_yaml
 
 Support = Literal["paper", "author", "training", "convention", "none"]
 SUPPORTS: tuple[Support, ...] = ("paper", "author", "training", "convention", "none")
@@ -37,10 +31,7 @@ Assignment = Mapping[str, str]
 
 
 class ReadingOption(StrictSettings):
-    """One answer to a question: the settings it changes, and what speaks for it.
-
-    `fitted`: the answer was once chosen by tables of test results, and is kept to show what it does.
-    """
+    """One answer to a question: the settings it changes, and what speaks for it."""
 
     patch: dict[str, Any] = Field(default_factory=dict)
     support: Support
@@ -48,7 +39,6 @@ class ReadingOption(StrictSettings):
     simplest: bool = False
     implemented: bool = True
     contradicted: bool = False
-    fitted: bool = False
 
     @property
     def runs(self) -> bool:
@@ -79,7 +69,7 @@ class Question(StrictSettings):
         return {name: option for name, option in self.options.items() if option.runs}
 
     @property
-    def default(self) -> str:
+    def literal(self) -> str:
         """The option with the strongest support of those tried; of equal ones the simplest, else the first."""
 
         def rank(name: str) -> tuple[int, bool]:
@@ -94,15 +84,21 @@ class Question(StrictSettings):
 
 
 class Readings(StrictSettings):
-    """All open questions of one paper, or of a user's own experiment (then `paper` is empty)."""
+    """All open questions of one paper, or of a user's own experiment (then `paper` is empty).
+
+    `decided_with`: papers whose questions of the same names have the same answers. `screen`: the runs of long
+    experiments, by patterns, that the search measures; the others are measured under its results only.
+    """
 
     paper: str = ""
+    decided_with: tuple[str, ...] = ()
+    screen: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     questions: dict[str, Question] = Field(min_length=1)
 
     @property
-    def default(self) -> dict[str, str]:
-        """The default reading."""
-        return {name: question.default for name, question in self.questions.items()}
+    def literal(self) -> dict[str, str]:
+        """The literal reading."""
+        return {name: question.literal for name, question in self.questions.items()}
 
     @model_validator(mode="after")
     def _check_patches_apart(self) -> Readings:
@@ -146,170 +142,55 @@ def _validate(source: YamlSource, paper: str) -> Readings:
     return readings
 
 
-Floats = NDArray[np.float64]
-FITTED = "fitted to test results"
+class Answers(StrictSettings):
+    """What the printed numbers of a paper identify: options other than the literal ones, by question.
 
-
-@dataclass(frozen=True)
-class MeasuredReading:
-    """One reading with the value of each cell (None: no such number)."""
-
-    reading: Assignment
-    values: CellValues
-
-
-def measure_distance(cell: PublishedCell, value: float | None) -> float | None:
-    """Return measured minus printed: in points, in powers of ten, or in percent of the printed number."""
-    rule = find_measure_kind(cell.kind).rule
-    if value is None or cell.printed is None or cell.unit == "text" or rule == "none":
-        return None
-    printed = read_printed(cell.printed, cell.unit).value
-    if rule == "decades":
-        return math.log10(value) - math.log10(printed) if value > 0 else None
-    if rule == "relative":
-        return 100.0 * (value - printed) / printed if printed else None
-    return value - printed
-
-
-def choose_compared_cells(cells: Sequence[PublishedCell]) -> list[PublishedCell]:
-    """Return the cells in points of a percentage; if there are none, all cells that are judged."""
-    judged = [cell for cell in cells if find_measure_kind(cell.kind).rule != "none"]
-    in_points = [cell for cell in judged if find_measure_kind(cell.kind).rule == "points"]
-    return in_points or judged
-
-
-def compute_mean_difference(cells: Sequence[PublishedCell], values: CellValues) -> float | None:
-    """Return the mean absolute difference from print over the compared cells."""
-    distances = [measure_distance(cell, values.get(cell.id)) for cell in choose_compared_cells(cells)]
-    known = [abs(distance) for distance in distances if distance is not None]
-    return sum(known) / len(known) if known else None
-
-
-def find_nearest(cells: Sequence[PublishedCell], measured: Sequence[MeasuredReading]) -> int | None:
-    """Return the position of the reading with the least mean absolute difference; the first of equal ones."""
-    differences = [compute_mean_difference(cells, reading.values) for reading in measured]
-    known = [
-        (difference, position) for position, difference in enumerate(differences) if difference is not None
-    ]
-    return min(known)[1] if known else None
-
-
-def summarize_cells(cells: Sequence[PublishedCell], measured: Sequence[MeasuredReading]) -> dict[str, Any]:
-    """Return for each cell: printed, default, nearest, least, greatest, shares within tolerance and within close.
-
-    The first reading is the default.
+    `certainty`: the share of resamples of the evidence in which the answer beats the literal option. `held_out`: table
+    -> column or row, or "" for the whole table -> the answers found without these cells.
     """
-    nearest = find_nearest(cells, measured)
-    verdicts = [
-        {v.cell.id: v.verdict for v in judge_cells(reading.values, cells, {})} for reading in measured
-    ]
-    summary = {}
-    for cell in cells:
-        values = [reading.values.get(cell.id) for reading in measured]
-        known = [value for value in values if value is not None]
-        judged = [by_cell[cell.id] for by_cell in verdicts]
-        gated = cell.printed is not None and find_measure_kind(cell.kind).gated
-        summary[cell.id] = {
-            "table": cell.table_id,
-            "row": cell.row,
-            "column": cell.column,
-            "printed": cell.printed,
-            "unit": cell.unit,
-            "default": _round(values[0]),
-            "nearest": None if nearest is None else _round(values[nearest]),
-            "min": _round(min(known, default=None)),
-            "max": _round(max(known, default=None)),
-            "default_verdict": judged[0],
-            "nearest_verdict": None if nearest is None else judged[nearest],
-            "within_tolerance": _share(judged, {"reproduced"}) if gated else None,
-            "within_close": _share(judged, {"reproduced", "close"}) if gated else None,
-        }
-    return summary
+
+    reconstructed: dict[str, str] = Field(default_factory=dict)
+    certainty: dict[str, float] = Field(default_factory=dict)
+    held_out: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
 
 
-def _share(verdicts: Sequence[str], wanted: set[str]) -> float:
-    return round(sum(verdict in wanted for verdict in verdicts) / len(verdicts), 4)
+ANSWERS_HEADER = """# What the printed numbers of each paper identify; written by textcat multiverse PAPER --pin.
+# reconstructed: answers other than the literal ones; certainty: the share of resamples of the evidence in which each
+# beats the literal option; held_out: the answers found without a table, or without a column of it.
+"""
 
 
-def _round(value: float | None) -> float | None:
-    """Round to ten significant digits, as in results.json, so that small differences of machines do not show."""
-    return None if value is None else float(f"{value:.10g}")
+@cache
+def load_answers() -> dict[str, Answers]:
+    """Load the answers by paper."""
+    contents = read_packaged_yaml("published/readings/answers.yaml") or {}
+    return {paper: Answers.model_validate(each) for paper, each in contents.items()}
 
 
-def compute_main_effects(
-    measured: Sequence[MeasuredReading], cells: Sequence[PublishedCell], questions: Iterable[str]
-) -> dict[str, Any]:
-    """Return how far each question moves the compared cells, in their unit.
+def find_reading(wanted: str, readings: Readings, table: str | None = None) -> dict[str, str]:
+    """Return the answers of a reading that is named `literal`, `reconstructed`, `held-out`, or by QUESTION=OPTION,...
 
-    An additive model of questions is fitted to each cell by least squares; over a full cross product its
-    coefficients are differences between the means of options. `effect` is the mean over cells of the distance
-    between the highest and the lowest option, `options` the mean over cells of each option less the default.
-    A question that the readings at hand do not vary, or cannot separate from others, has None.
+    Questions that QUESTION=OPTION does not name keep their reconstructed answers.
     """
-    compared = [
-        cell
-        for cell in choose_compared_cells(cells)
-        if all(m.values.get(cell.id) is not None for m in measured)
-    ]
-    # The default's option is first, since its reading is.
-    seen = {name: list(dict.fromkeys(reading.reading[name] for reading in measured)) for name in questions}
-    columns = [(name, option) for name, options in seen.items() for option in options[1:]]
-    unknown: dict[str, Any] = {name: {"effect": None, "options": {}} for name in seen}
-    if not compared or not columns:
-        return unknown
-    design = np.array(
-        [[1.0, *(float(m.reading[name] == option) for name, option in columns)] for m in measured]
-    )
-    values = np.array([[m.values[cell.id] for cell in compared] for m in measured], dtype=np.float64)
-    coefficients, _, rank, _ = np.linalg.lstsq(design, values, rcond=None)
-    if rank < design.shape[1]:
-        return unknown
-    shifts = {column: coefficients[1 + place] for place, column in enumerate(columns)}
-    return unknown | {
-        name: _describe_effect(name, options, shifts, compared)
-        for name, options in seen.items()
-        if len(options) > 1
-    }
-
-
-def _describe_effect(
-    name: str,
-    options: Sequence[str],
-    shifts: Mapping[tuple[str, str], Floats],
-    cells: Sequence[PublishedCell],
-) -> dict[str, Any]:
-    zero = np.zeros(len(cells))
-    by_option = np.array([shifts.get((name, option), zero) for option in options])
-    spread = by_option.max(axis=0) - by_option.min(axis=0)
-    tables: dict[str, list[float]] = {}
-    for cell, cell_spread in zip(cells, spread, strict=True):
-        tables.setdefault(cell.table_id, []).append(float(cell_spread))
-    return {
-        "effect": round(float(spread.mean()), 4),
-        "options": {
-            option: round(float(row.mean()), 4) for option, row in zip(options, by_option, strict=True)
-        },
-        "tables": {table: round(sum(spreads) / len(spreads), 4) for table, spreads in tables.items()},
-    }
-
-
-def summarize_claims(claims: Iterable[Claim], readings: Sequence[MeasuresByExperiment]) -> dict[str, Any]:
-    """Return for each claim that these results can answer the share of readings in which it holds."""
-    summary = {}
-    available = set().union(*(set(results) for results in readings)) if readings else set()
-    for claim in claims:
-        needed = list_claim_experiments(claim)
-        if not needed or not set(needed) <= available:
-            continue
-        outcomes = [evaluate_claim(claim, results).outcome for results in readings]
-        decided = [outcome for outcome in outcomes if outcome != "not run"]
-        if decided:
-            summary[claim.id] = {
-                "statement": claim.statement,
-                "where": claim.where,
-                "experiments": needed,
-                "default": outcomes[0],
-                "readings": len(decided),
-                "holds": round(sum(outcome == "holds" for outcome in decided) / len(decided), 4),
-            }
-    return summary
+    answers = load_answers().get(readings.paper, Answers())
+    reconstructed = {**readings.literal, **answers.reconstructed}
+    if wanted == "literal":
+        return readings.literal
+    if wanted == "reconstructed":
+        return reconstructed
+    if wanted == "held-out":
+        if table not in answers.held_out:
+            hint = f"Those of {', '.join(answers.held_out) or 'no table'} are known."
+            raise UsageError(
+                f"there is no held-out reading of {table or 'an experiment without a table'}", hint=hint
+            )
+        return {**readings.literal, **answers.held_out[table].get("", {})}
+    chosen = dict(reconstructed)
+    for part in wanted.split(","):
+        name, _, option = part.strip().partition("=")
+        if name not in readings.questions or option not in readings.questions[name].options:
+            known = readings.questions[name].options if name in readings.questions else readings.questions
+            hint = f"Write literal, reconstructed, held-out, or QUESTION=OPTION,... Known here: {', '.join(known)}."
+            raise UsageError(f"not a reading: {part.strip()}", where=readings.paper, hint=hint)
+        chosen[name] = option
+    return chosen

@@ -35,16 +35,19 @@ from textcat.report.comparison_tables import (
 )
 from textcat.report.experiment_page import Picture, describe_machine, group_deviations, render_template
 from textcat.report.gate import ResultsByExperiment, judge_baselines, judge_results
+from textcat.report.multiverse_page import LABELS
 from textcat.report.paper_figures import FIGURES
 from textcat.report.reading_headlines import (
+    MEANINGS,
     describe_choices,
     format_headline,
     list_headline_rows,
     list_headline_sentences,
+    list_paper_rows,
     read_multiverses,
     summarize_by_reading,
 )
-from textcat.report.specification_curve import make_strip
+from textcat.report.strips import Range, make_strip
 from textcat.store.files import write_atomically
 
 SHARED_TEXTS = (("deviation", "deviations"), ("cannot_run", "reasons"), ("reason", "reasons"))
@@ -130,7 +133,12 @@ def render_matrix_page(
 ) -> str:
     """Render the HTML page; figures are read from the results in `folder`."""
     tables = {table["table"]: table for table in matrix["tables"]}
-    readings = read_multiverses(folder)
+    ranges = {
+        name: tuple(cell["range"])
+        for found in read_multiverses(folder).values()
+        for name, cell in found["cells"].items()
+        if cell["range"]
+    }
     used = {one["corpus"]["name"] for one in results.values()}
     corpora = [name for name in list_corpora() if name in used]
     return render_template(
@@ -140,6 +148,9 @@ def render_matrix_page(
         summary={name: matrix["totals"]["headline"][name] for name in HEADLINE},
         headline=list_headline_sentences(matrix),
         rows=list_headline_rows(matrix),
+        paper_rows=list_paper_rows(matrix["readings"]),
+        by_reading=matrix["readings"],
+        labels={name: LABELS[name] for name in MEANINGS},
         places=HEADLINE,
         matrix=matrix,
         shown=SHOWN_VERDICTS,
@@ -151,7 +162,7 @@ def render_matrix_page(
                         table,
                         [entry for entry in verdicts if entry.cell.table_id == table_id],
                         folder,
-                        readings,
+                        ranges,
                     )
                     for table_id, table in tables.items()
                     if table_id.startswith(f"{paper}.")
@@ -190,7 +201,7 @@ def _describe_table(
     table: Mapping[str, Any],
     entries: Sequence[CellVerdict],
     folder: Path,
-    readings: Mapping[str, Mapping[str, Any]],
+    ranges: Mapping[str, Range],
 ) -> dict[str, Any]:
     printed = any(entry.cell.printed is not None for entry in entries)
     compared = number_notes(make_compared_table(entries))[0] if printed else None
@@ -200,7 +211,7 @@ def _describe_table(
         **table,
         "compared": compared,
         "deviations": group_deviations([compared], noted=True) if compared else [],
-        "drawn": make_strip(entries, readings),
+        "drawn": make_strip(entries, ranges),
         "reasons": sorted(map(str, reasons)),
         "pages": [name for name in experiments if (folder / name / "report.html").is_file()],
     }

@@ -1,12 +1,13 @@
-"""The headline of the matrix: every printed number counted once, and what the default and nearest readings reproduce.
+"""The headline of the matrix: every printed number counted once under each reading.
 
-The default reading uses no test result. The nearest reading is fitted to test results, and known only for the
-experiments whose readings were run (multiverse.json). Experiments that take other options than the default reading are
-counted separately.
+The held-out reading of a table was found without that table, so no cell has had a say in the reading it is judged
+under. The reconstructed reading was found with all numbers, and the experiment files have it. The literal reading
+follows the words of a paper alone. Numbers under the held-out and the literal reading are those of multiverse.json.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,236 +15,195 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from textcat.experiment.run.multiverse import describe_questions
+from textcat.experiment.run.multiverse import READINGS, describe_questions
 from textcat.experiment.run.reading_plan import ReadableExperiment
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.published.check import HEADLINE, CellVerdict, count_verdicts
 from textcat.published.printed_tables import PAPERS
-from textcat.published.readings import FITTED, load_readings
-from textcat.report.multiverse_page import read_summary
+from textcat.published.readings import find_reading, load_answers, load_readings
+from textcat.report.multiverse_page import LABELS, read_summary
 
 COMPARED = HEADLINE[:3]
+MEANINGS = {
+    "held_out": "found without the table that is judged",
+    "reconstructed": "found with all printed numbers",
+    "literal": "found in the words of the paper alone",
+}
 
 
 @dataclass(frozen=True)
-class Departures:
-    """The open questions that an experiment does not answer as the default reading does.
+class Answered:
+    """How an experiment answers the open questions of its paper.
 
-    `fitted`: the questions whose answer was chosen by test results.
+    `departures`: questions that it answers otherwise than the reconstructed reading does; `against_words`: the answers
+    other than the literal ones, with their certainty.
     """
 
-    questions: tuple[str, ...] = ()
-    fitted: tuple[str, ...] = ()
+    departures: tuple[str, ...] = ()
+    against_words: tuple[tuple[str, str, float], ...] = ()
 
 
 @cache
-def find_departures(experiment: str) -> Departures:
-    """Compare an experiment of the papers with the default reading; others have no departures."""
+def find_answers(experiment: str) -> Answered | None:
+    """Compare an experiment of the papers with the reconstructed reading; None for other experiments."""
     paper = "zhang_oles_2001" if experiment == "reuters_modapte" else experiment.partition("/")[0]
     if paper not in PAPERS or experiment not in find_experiment_files():
-        return Departures()
-    loaded = ReadableExperiment.load(experiment, load_readings(paper))
-    questions = loaded.find_departures()
-    if not questions:
-        return Departures()
-    taken = loaded.find_committed_options()
-    fitted = [
-        name
-        for name in questions
-        if (option := taken[name]) and loaded.questions[name].options[option].fitted
+        return None
+    readings = load_readings(paper)
+    loaded = ReadableExperiment.load(experiment, readings)
+    answers = load_answers().get(paper)
+    effective = loaded.find_effective_options()
+    against = [
+        (name, option, answers.certainty.get(name, 1.0))
+        for name, option in (answers.reconstructed if answers else {}).items()
+        if name in effective and effective[name].get(option) != readings.questions[name].literal
     ]
-    return Departures(tuple(questions), tuple(fitted))
+    departures = loaded.find_departures(find_reading("reconstructed", readings))
+    return Answered(tuple(departures), tuple(against))
 
 
 def describe_choices(experiments: Iterable[str]) -> str:
-    """Say in one sentence how the open questions were answered; empty for experiments that are not the papers'."""
-    known = [find_departures(name) for name in experiments if name in find_experiment_files()]
+    """Say in one line how the open questions were answered; empty for experiments that are not the papers'."""
+    known = [found for name in experiments if (found := find_answers(name)) is not None]
     if not known:
         return ""
-    fitted = _list_names(found.fitted for found in known)
-    others = _list_names(set(found.questions) - set(found.fitted) for found in known)
-    if not fitted and not others:
-        return "Open questions: the default reading, chosen without any test result."
-    parts = [f"answers {FITTED}: {fitted}"] if fitted else []
-    parts += (
-        [f"answers other than the default reading's, or left to a setting's default: {others}"]
-        if others
-        else []
+    against = sorted(
+        {answer for found in known for answer in found.against_words}, key=lambda answer: answer[2]
     )
-    return f"Open questions: {'; '.join(parts)}; otherwise the default reading."
+    if against:
+        name, option, certainty = against[0]
+        line = (
+            f"Reading: reconstructed from the paper's printed numbers; least certain answer: {_plain(name)} "
+            f"{_plain(option)} ({100 * certainty:.0f} % of resamples)."
+        )
+    else:
+        line = "Reading: literal; the printed numbers identify no other answer."
+    departures = sorted({name for found in known for name in found.departures})
+    return line + (f" Answered otherwise here: {', '.join(map(_plain, departures))}." if departures else "")
 
 
-def _list_names(names: Iterable[Iterable[str]]) -> str:
-    return ", ".join(name.replace("_", " ") for name in sorted({each for some in names for each in some}))
-
-
-def summarize_by_reading(verdicts: Sequence[CellVerdict], folder: Path | None) -> dict[str, Any]:
-    """Count the cells of tables by reading.
-
-    default: cells of experiments that are the default reading; fitted: of experiments with an answer that was chosen by
-    test results; other: of experiments that depart from the default reading in another way; nearest: cells of the
-    experiments whose readings were run, under the nearest and under the default reading.
-    """
-    in_tables = [entry for entry in verdicts if entry.cell.group == "tables"]
-    groups: dict[str, list[CellVerdict]] = {"default": [], "fitted": [], "other": []}
-    for entry in in_tables:
-        found = find_departures(entry.cell.experiment)
-        groups["fitted" if found.fitted else "other" if found.questions else "default"].append(entry)
-    how = {"default": "no test result involved", "fitted": FITTED, "other": "other answers, not fitted"}
-    return {
-        **{name: _count(entries) | {"how": how[name]} for name, entries in groups.items()},
-        "nearest": _count_nearest(in_tables, read_multiverses(folder) if folder else {}),
-    }
-
-
-def _count(entries: Sequence[CellVerdict]) -> dict[str, Any]:
-    counts = count_verdicts(entries)
-    return {
-        "papers": list(dict.fromkeys(entry.cell.paper for entry in entries)),
-        "experiments": sorted({entry.cell.experiment for entry in entries}),
-        **{key: counts[key] for key in ("counted", "runnable_gated", "headline")},
-    }
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def read_multiverses(folder: Path) -> dict[str, dict[str, Any]]:
-    """Map the experiments of all papers to summaries of their readings, unless these answer outdated questions."""
+    """Map papers to what was found about their readings, unless that answers outdated questions."""
     found: dict[str, dict[str, Any]] = {}
     for paper in PAPERS:
         summary = read_summary(folder / paper)
-        if summary is not None and summary["questions"] == describe_questions(load_readings(paper)):
-            found |= summary["experiments"]
+        is_current = summary is not None and summary["questions"] == describe_questions(load_readings(paper))
+        if summary is not None and is_current and "cells" in summary:
+            found[paper] = summary
     return found
 
 
-def _count_nearest(
-    entries: Sequence[CellVerdict], experiments: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Count the judged cells of the experiments whose readings were run, repeats left out."""
-    counted = {entry.cell.id: entry.cell.paper for entry in entries if entry.cell.counted and entry.gated}
-    cells = [
-        (cell_id, cell)
-        for experiment in experiments.values()
-        for cell_id, cell in experiment["cells"].items()
-        if cell_id in counted and cell["nearest_verdict"] is not None
+def summarize_by_reading(verdicts: Sequence[CellVerdict], folder: Path | None) -> dict[str, Any]:
+    """Count the cells of tables that each reading reproduces, comes close to or misses, in all and by paper.
+
+    Cells whose readings were not searched count under the reading of their experiment file.
+    """
+    found = read_multiverses(folder) if folder else {}
+    cells = {name: each for summary in found.values() for name, each in summary["cells"].items()}
+    in_tables = [entry for entry in verdicts if entry.cell.group == "tables" and entry.cell.counted]
+    judged = [
+        entry for entry in in_tables if entry.gated and entry.state == "run" and entry.verdict != "missing"
     ]
+    by_paper: dict[str, dict[str, Counter[str]]] = {}
+    for entry in judged:
+        for which in READINGS:
+            verdict: str = entry.verdict
+            if which != "reconstructed" and entry.cell.id in cells:
+                verdict = cells[entry.cell.id]["verdicts"][READINGS.index(which)]
+            counts = by_paper.setdefault(entry.cell.paper, {name: Counter() for name in READINGS})
+            counts[which][verdict if verdict in COMPARED else "off"] += 1
+    chances = [summary["chance"] for summary in found.values()]
     return {
-        "how": FITTED,
-        "papers": list(dict.fromkeys(counted[cell_id] for cell_id, _ in cells)),
-        "experiments": {name: len(each["readings"]) for name, each in experiments.items()},
-        "cells": len(cells),
-        "headline": _count_places(cell["nearest_verdict"] for _, cell in cells),
-        "default_headline": _count_places(cell["default_verdict"] for _, cell in cells),
+        "judged": len(judged),
+        "searched": sum(entry.cell.id in cells for entry in judged),
+        **{
+            which: {place: sum(by[which][place] for by in by_paper.values()) for place in COMPARED}
+            for which in ("held_out", "reconstructed", "literal")
+        },
+        "papers": {
+            paper: {which: {place: by[which][place] for place in COMPARED} for which in MEANINGS}
+            for paper, by in by_paper.items()
+        },
+        "chance": {
+            "mean": round(sum(mean for mean, _ in chances), 1),
+            "sd": round(math.sqrt(sum(sd**2 for _, sd in chances)), 1),
+        },
+        "not_judged": count_verdicts(in_tables)["headline"],
     }
 
 
-def _count_places(verdicts: Iterable[str]) -> dict[str, int]:
-    places = Counter(verdict if verdict in COMPARED else "off" for verdict in verdicts)
-    return {name: places[name] for name in COMPARED}
-
-
-def format_reading_rows(by_reading: Mapping[str, Any]) -> list[list[str]]:
-    """Return the rows of the headline's table: label, the counts of HEADLINE, and the sum."""
-    default, nearest = by_reading["default"], by_reading["nearest"]
-    rows = [_make_row(f"**default reading**: {default['how']}", default["headline"], default["counted"])]
-    for group in (by_reading["fitted"], by_reading["other"]):
-        if group["counted"]:
-            label = f"{', '.join(group['experiments'])}: {group['how']}"
-            rows.append(_make_row(label, group["headline"], group["counted"]))
-    if nearest["cells"]:
-        cells = f"{nearest['cells']} cells of {len(nearest['papers'])} papers"
-        rows += [
-            _make_row(f"**nearest reading**, {FITTED}: {cells}", nearest["headline"], nearest["cells"]),
-            _make_row("default reading, the same cells", nearest["default_headline"], nearest["cells"]),
+def list_headline_rows(matrix: Mapping[str, Any]) -> list[list[str]]:
+    """Return the counts as rows: numbers in tables by reading, then running text and standard deviations."""
+    by_reading = matrix["readings"]
+    beside = [str(by_reading["not_judged"][name]) for name in HEADLINE[3:]]
+    total = str(matrix["totals"]["counted"])
+    rows = [
+        [
+            f"{LABELS[which]} reading: {meaning}",
+            *(str(by_reading[which][place]) for place in COMPARED),
+            *beside,
+            total,
         ]
+        for which, meaning in MEANINGS.items()
+    ]
+    for name, counts in (
+        ("numbers in running text", matrix["text"]),
+        ("standard deviations", matrix["spreads"]),
+    ):
+        rows.append([name, *(str(counts["headline"][place]) for place in HEADLINE), str(counts["counted"])])
     return rows
-
-
-def _make_row(label: str, counts: Mapping[str, int], total: int) -> list[str]:
-    return [label, *(str(counts.get(name, "")) for name in HEADLINE), str(total)]
 
 
 def format_headline(matrix: Mapping[str, Any]) -> str:
-    """Return the headline in Markdown: the first sentences, the counts as a table, then the other sentences."""
+    """Return the headline in Markdown: a sentence, the counts by reading and by paper, and what was not judged."""
     names = ["", *HEADLINE, "all"]
     lines = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
     lines += [f"| {' | '.join(row)} |" for row in list_headline_rows(matrix)]
-    first, second, *others = list_headline_sentences(matrix)
-    return "\n\n".join([first, second, "\n".join(lines), *others]) + "\n"
+    papers = ["| reproduced / close / off | held-out | reconstructed | literal |", "|---|---|---|---|"]
+    papers += [f"| {' | '.join(row)} |" for row in list_paper_rows(matrix["readings"])]
+    first, *others = list_headline_sentences(matrix)
+    return "\n\n".join([first, "\n".join(lines), "\n".join(papers), *others]) + "\n"
 
 
-def list_headline_rows(matrix: Mapping[str, Any]) -> list[list[str]]:
-    """Return the counts as rows: numbers in tables by reading, all numbers in tables, then text and deviations."""
-    groups = [
-        ("all numbers in tables", matrix["totals"]),
-        ("numbers in running text", matrix["text"]),
-        ("standard deviations", matrix["spreads"]),
+def list_paper_rows(by_reading: Mapping[str, Any]) -> list[list[str]]:
+    """Return a row for each paper: its cells reproduced, close and off under each reading."""
+    return [
+        [paper, *(" / ".join(str(by[which][place]) for place in COMPARED) for which in MEANINGS)]
+        for paper, by in by_reading["papers"].items()
     ]
-    rows = format_reading_rows(matrix["readings"])
-    for name, counts in groups:
-        numbers = [*(counts["headline"][each] for each in HEADLINE), counts["counted"]]
-        rows.append([name, *map(str, numbers)])
-    return rows
 
 
 def list_headline_sentences(matrix: Mapping[str, Any]) -> list[str]:
-    """Return the headline as sentences: first the numbers in tables, then those that are counted separately."""
+    """Return the headline as sentences: the counts under held-out readings, chance, what is left out, conclusions."""
     totals, claims = matrix["totals"], matrix["claims"]
-    found, verdicts = totals["headline"], totals["verdicts"]
     return [
-        f"The papers print {totals['cells']} numbers in tables. {totals['repeats']} of them repeat another one by "
-        f"construction; of the other {totals['counted']}, {found['reproduced']} are reproduced, "
-        f"{found['close']} are close, {found['off']} are off ({verdicts['above']} above print, "
-        f"{verdicts['differs']} below it or different otherwise), {found['no data']} have no data here, "
-        f"and {found['not judged']} are of kinds that are not judged, such as seconds.",
         describe_readings(matrix["readings"]),
-        f"Of the {totals['runnable_gated']} judged numbers with available data, "
-        f"{format_percent(totals['share_reproduced'])} are reproduced and "
-        f"{format_percent(totals['share_reproduced_or_close'])} are reproduced or close.",
-        "Counted separately: "
-        + "; ".join(
-            f"of {matrix[group]['counted']} {name}, {_list_counts(matrix[group]['headline'])}"
-            for group, name in (
-                ("spreads", "printed standard deviations"),
-                ("text", "numbers of running text"),
-            )
-        )
-        + ".",
-        f"Of the papers' conclusions, {claims['holds']} hold, {claims['fails']} fail and {claims['not run']} could "
-        f"not be tested. {claims['cannot fail']} more follow from definitions, cannot fail, and are not counted.",
+        f"Of the {totals['cells']} numbers in tables {totals['repeats']} repeat another one. Of the conclusions, "
+        f"{claims['holds']} hold, {claims['fails']} fail and {claims['not run']} could not be tested; "
+        f"{claims['cannot fail']} more follow from definitions.",
     ]
 
 
 def describe_readings(by_reading: Mapping[str, Any]) -> str:
-    """Say how the papers' open questions were answered, for the default and for the nearest reading."""
-    default, fitted, other, nearest = (by_reading[name] for name in ("default", "fitted", "other", "nearest"))
-    judged = default["runnable_gated"]
-    parts = [
-        f"A paper leaves questions open. The default reading answers them without any test result: it reproduces "
-        f"{default['headline']['reproduced']} of its {judged} judged numbers with data, and "
-        f"{default['headline']['close']} more are close."
-    ]
-    if fitted["counted"]:
-        parts.append(
-            f"{fitted['headline']['reproduced']} of {fitted['runnable_gated']} are reproduced by experiments with "
-            f"answers that are still fitted to test results ({', '.join(fitted['experiments'])})."
+    """Say what is reproduced under held-out readings, and what chance would reproduce."""
+    judged, held = by_reading["judged"], by_reading["held_out"]
+    text = (
+        f"Of {judged} judged numbers with data, {held['reproduced']} are reproduced and {held['close']} are close "
+        "under readings that were found without them."
+    )
+    chance = by_reading["chance"]
+    if chance["mean"]:
+        text += (
+            f" With printed numbers permuted among cells of one kind, {chance['mean']:.0f} \u00b1 {chance['sd']:.0f} "
+            "would be."
         )
-    if other["counted"]:
-        parts.append(
-            f"{other['headline']['reproduced']} of {other['runnable_gated']} are reproduced by experiments with other "
-            f"answers, none fitted ({', '.join(other['experiments'])})."
-        )
-    if nearest["cells"]:
-        parts.append(
-            f"The nearest reading is {nearest['how']}: in the {len(nearest['experiments'])} experiments of "
-            f"{len(nearest['papers'])} papers whose readings were run, it reproduces "
-            f"{nearest['headline']['reproduced']} of {nearest['cells']} numbers, where the default reading "
-            f"reproduces {nearest['default_headline']['reproduced']}."
-        )
-    return " ".join(parts)
-
-
-def _list_counts(headline: Mapping[str, int]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in headline.items() if number)
+    if by_reading["searched"] < judged:
+        text += f" The readings of {judged - by_reading['searched']} numbers were not searched."
+    return text
 
 
 def format_percent(share: float | None) -> str:

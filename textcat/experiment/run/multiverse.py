@@ -1,318 +1,581 @@
-"""Run the readings of a paper's experiments and summarize their numbers.
+"""Find the readings of a paper: literal, reconstructed from all its printed numbers, and held out for each table.
+
+The literal reading takes the option with the strongest support in words. The reconstructed reading has the least
+misfit to the paper's printed numbers (`textcat.published.evidence`, `reading_search`). The held-out reading of a table
+is found in the same way without any cell of that table; a question that only this table can answer is answered without
+the column, or else the row, that is judged. Papers of one author on one collection are decided together.
 
 Readings share the artifacts of every step on which they agree. The measures of each reading are an artifact of their
-own, so that an interrupted command resumes after the last finished reading.
+own, and multiverse.json keeps the values of all cells, so that an interrupted command resumes after the last reading.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from textcat.errors import TextcatError
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Plan, make_plan
-from textcat.experiment.run.reading_plan import (
-    ReadableExperiment,
-    ReadingSpace,
-    check_earlier_readings,
-    find_earlier_readings,
-    project_reading,
-)
+from textcat.experiment.run.reading_plan import ReadableExperiment, project_reading
+from textcat.experiment.run.reading_search import BEYOND_DOUBT, CLEAR, Choice, Losses, Reading, ReadingSearch
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.results_file import get_run_measures
 from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.fetch import DocumentSource, fetch_documents
-from textcat.published.check import CellValues, MeasureValues, find_cell_values
-from textcat.published.claims import load_claims
+from textcat.published.check import CellValues, MeasureValues, find_cell_values, judge_cells
+from textcat.published.claims import evaluate_claim, load_claims
+from textcat.published.evidence import Evidence, compute_losses, count_by_chance, is_evidence
 from textcat.published.printed_tables import PublishedCell, load_all_cells
-from textcat.published.readings import (
-    FITTED,
-    MeasuredReading,
-    Readings,
-    compute_main_effects,
-    compute_mean_difference,
-    find_nearest,
-    summarize_cells,
-    summarize_claims,
-)
-from textcat.store import Recipe, Store
+from textcat.published.readings import Readings
+from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_json
 from textcat.store.artifacts import RecordingStore
 
 log = logging.getLogger(__name__)
 
-FORMAT = 2
-DEFAULT_SAMPLE = 96
-MAX_READINGS = 1024
-# Artifacts that several steps may share and that are not steps themselves: a descent, scores of held-out parts.
-BESIDE_STEPS = {"course", "held_out"}
-Reading = dict[str, str]
+# multiverse.json keeps four decimals.
+ROUNDING = 1e-3
+# Artifacts that are small and that later readings are likely to need; models and scores of the last readings stay too.
+KEPT_STAGES = {"reading", "tokenize", "vectorize", "select", "project", "course"}
+KEPT_READINGS = 12
+NEAR_BEST = 1.10
 RunMeasures = Mapping[str, MeasureValues]
-Reporter = Callable[[int, int, str], None]
+Reporter = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Selection:
-    """How many readings are run (None: as many as the budget allows), and the seconds of the budget."""
+@dataclass
+class Laboratory:
+    """Where readings are measured: a cache, and the time after which no new reading is started (None: no limit)."""
 
-    sample: int | None = DEFAULT_SAMPLE
+    context: RunContext
+    report: Reporter
     budget: float | None = None
-    seed: int = 1
+    keep: bool = False
+    started: float = field(default_factory=time.monotonic)
+    ran_out: bool = False
+    recent: deque[set[str]] = field(default_factory=deque)
+
+    @classmethod
+    def open(
+        cls, context: RunContext, report: Reporter, budget: float | None = None, *, keep: bool
+    ) -> Laboratory:
+        """Open a laboratory whose models and scores can be deleted."""
+        return cls(replace(context, store_class=RecordingStore), report, budget, keep)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the time is over."""
+        self.ran_out = self.budget is not None and time.monotonic() - self.started > self.budget
+        return self.ran_out
+
+    def plan(self, experiment: Experiment) -> Plan:
+        """Return the plan of an experiment under a reading."""
+        source: DocumentSource = fetch_documents(experiment, self.context)
+        return make_plan(experiment, source.path, source.fingerprint)
+
+    def measure(self, plan: Plan) -> tuple[RunMeasures, float]:
+        """Return all measures of all runs, and the seconds that they took when they were first measured."""
+
+        def make(folder: Path) -> None:
+            for step in plan.steps():
+                if self.context.store.find(step.recipe) is None:
+                    log.info("%s", step.title)
+                    self.context.progress(0, None, step.title)
+                step.build_artifact(self.context)
+            write_json(folder, "measures", get_run_measures(collect_results(plan, self.context)))
+
+        artifact = self.context.store.build(make_reading_recipe(plan), make)
+        if not self.keep:
+            self._free_space()
+        return read_json(artifact.folder, "measures"), artifact.seconds
+
+    def _free_space(self) -> None:
+        """Delete the models and scores of all but the last readings."""
+        store = self.context.store
+        if not isinstance(store, RecordingStore):
+            return
+        known = set().union(*self.recent)
+        made = {key for key, recipe in store.made.items() if recipe.stage not in KEPT_STAGES}
+        self.recent.append(made - known)
+        while len(self.recent) > KEPT_READINGS:
+            store.forget(self.recent.popleft())
 
 
 @dataclass
 class MeasuredExperiment:
-    """The readings of one experiment that were run: projected reading -> measures, the default first.
+    """An experiment whose readings are measured; with `screen`, only the runs whose names match these patterns.
 
-    `earlier` holds the cells of readings that an earlier command ran; they are not run again, the default excepted.
+    `values` maps the options that make a difference here to the values of the cells, `measures` to all measures.
     """
 
     experiment: ReadableExperiment
-    same: Mapping[str, Mapping[str, str]]
-    measured: dict[tuple[str, ...], RunMeasures] = field(default_factory=dict)
-    failed: list[dict[str, Any]] = field(default_factory=list)
+    cells: tuple[PublishedCell, ...]
+    laboratory: Laboratory
+    screen: tuple[str, ...] = ()
     earlier: Mapping[tuple[str, ...], CellValues] = field(default_factory=dict)
+    values: dict[tuple[str, ...], CellValues] = field(default_factory=dict)
+    measures: dict[tuple[str, ...], RunMeasures] = field(default_factory=dict)
+    failed: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Find the options that make a difference."""
+        self.same = self.experiment.find_effective_options()
+        self.questions = tuple(self.same)
+
+    @property
+    def name(self) -> str:
+        """The experiment's name, with a mark where only some of its runs are measured."""
+        return f"{self.experiment.name} ({', '.join(self.screen)})" if self.screen else self.experiment.name
+
+    @property
+    def cost(self) -> float:
+        """The seconds of the literal reading."""
+        return self.seconds
+
+    @property
+    def literal(self) -> Reading:
+        """The literal reading."""
+        return {name: self.experiment.readings.questions[name].literal for name in self.questions}
 
     def project(self, reading: Mapping[str, str]) -> Reading:
         """Return the part of a reading that makes a difference here."""
-        return project_reading(reading, self.same)
+        return project_reading({**self.literal, **reading}, self.same)
 
     def key(self, reading: Mapping[str, str]) -> tuple[str, ...]:
         """Return the options of a reading that make a difference here."""
         return tuple(self.project(reading).values())
 
-
-@dataclass
-class Multiverse:
-    """The readings of one paper, or of one experiment of a user, and what was measured."""
-
-    readings: Readings
-    space: ReadingSpace
-    selection: Selection
-    selected: list[Reading]
-    experiments: list[MeasuredExperiment]
-    complete: bool = True
-
-    @classmethod
-    def plan(
-        cls,
-        wanted: Sequence[str],
-        readings: Readings,
-        selection: Selection,
-        earlier: Mapping[str, Any] | None = None,
-    ) -> Multiverse:
-        """Choose the readings of the experiments; `earlier` is a summary whose readings are kept."""
-        loaded = [ReadableExperiment.load(name, readings) for name in wanted]
-        space = ReadingSpace.collect(loaded, readings)
-        number = min(space.size, MAX_READINGS) if selection.sample is None else selection.sample
-        chosen = space.select(number, selection.seed)
-        before = earlier["experiments"] if earlier else {}
-        measured = []
-        for each in loaded:
-            same = each.find_effective_options()
-            kept = find_earlier_readings(before.get(each.name), same)
-            measured.append(MeasuredExperiment(each, same, earlier=kept))
-        return cls(readings, space, selection, chosen, measured)
-
-    def list_jobs(self) -> Iterator[list[tuple[MeasuredExperiment, Reading]]]:
-        """Yield batches of different readings by experiment, in the order in which they are run."""
-        seen: set[tuple[str, tuple[str, ...]]] = set()
-        for batch in self.space.batches(self.selected):
-            jobs = []
-            for experiment in self.experiments:
-                for reading in batch:
-                    identity = (experiment.experiment.name, experiment.key(reading))
-                    is_kept = identity[1] in experiment.earlier and reading != self.space.default
-                    if identity not in seen and not is_kept:
-                        seen.add(identity)
-                        jobs.append((experiment, reading))
-            if jobs:
-                yield jobs
-
-    def run(self, site: RunContext, report: Reporter, *, keep: bool = False) -> None:
-        """Run the readings until all are done or the time is over.
-
-        One default reading is always run, and readings of the current batch that are in the cache are always taken.
-        """
-        started = time.monotonic()
-        budget = self.selection.budget
-        context = replace(site, store_class=RecordingStore)
-        corpora: dict[str, DocumentSource] = {}
-        batches = list(self.list_jobs())
-        total, done = sum(map(len, batches)), 0
-        following = _make_plans(batches[0], site, corpora)
-        for number, batch in enumerate(batches):
-            plans = following
-            following = [
-                plan
-                for later in batches[number + 1 : number + 2]
-                for plan in _make_plans(later, site, corpora)
-            ]
-            for position, (experiment, reading) in enumerate(batch):
-                is_late = budget is not None and time.monotonic() - started > budget
-                if done and is_late and context.store.find(_make_reading_recipe(plans[position])) is None:
-                    self.complete = False
-                    continue
-                what = format_reading(experiment.project(reading), self.space)
-                report(done, total, f"{experiment.experiment.name}: {what}")
-                self._measure(experiment, reading, plans[position], context)
-                done += 1
-                if not keep:
-                    _free_space(context.store, [*plans[position + 1 :], *following])
-            if not self.complete:
-                report(done, total, "time is over")
-                return
-        report(done, total, "done")
-
-    def _measure(
-        self, experiment: MeasuredExperiment, reading: Reading, plan: Plan, context: RunContext
-    ) -> None:
-        """Keep the measures of a reading, or why it failed; without the default reading nothing can be compared."""
-        try:
-            experiment.measured[experiment.key(reading)] = measure_reading(plan, context)
-        except TextcatError as error:
-            if reading == self.space.default:
-                raise
-            log.warning("%s: a reading failed: %s", experiment.experiment.name, error)
-            experiment.failed.append({"options": experiment.project(reading), "error": error.what})
-
-    @property
-    def has_failures(self) -> bool:
-        """Whether any reading failed."""
-        return any(each.failed for each in self.experiments)
-
-    def summarize(self) -> dict[str, Any]:
-        """Return the contents of multiverse.json."""
-        return {
-            "format": FORMAT,
-            "paper": self.readings.paper,
-            "questions": describe_questions(self.readings),
-            "experiments": {
-                each.experiment.name: self._summarize_experiment(each)
-                for each in self.experiments
-                if each.measured
-            },
-            "claims": summarize_claims(
-                [claim for claim in load_claims() if claim.paper == self.readings.paper],
-                self._list_joint_results(),
-            ),
-        }
-
-    def _list_joint_results(self) -> list[dict[str, RunMeasures]]:
-        """Return the measures of all experiments for each reading that all of them have."""
-        joint = []
-        for reading in self.selected:
-            results = {
-                each.experiment.name: each.measured.get(each.key(reading)) for each in self.experiments
-            }
-            if all(measures is not None for measures in results.values()):
-                joint.append({name: measures for name, measures in results.items() if measures is not None})
-        return joint
-
-    def _summarize_experiment(self, measured: MeasuredExperiment) -> dict[str, Any]:
-        experiment = measured.experiment
-        names = list(measured.same)
-        cells = list_experiment_cells(experiment, next(iter(measured.measured.values())))
-        found = [
-            MeasuredReading(
-                dict(zip(names, options, strict=True)), find_cell_values(cells, {experiment.name: measures})
-            )
-            for options, measures in measured.measured.items()
-        ]
-        default = measured.key(self.space.default)
-        kept = check_earlier_readings(experiment.name, measured.earlier, default, found[0].values)
-        found += [
-            MeasuredReading(dict(zip(names, options, strict=True)), values)
-            for options, values in kept.items()
-            if options not in measured.measured
-        ]
-        nearest = find_nearest(cells, found)
-        possible = None
-        if self.space.size <= 4096:
-            possible = len({measured.key(reading) for reading in self.space.iterate(0)})
-        return {
-            "title": experiment.committed.title,
-            "possible": possible,
-            "complete": self.complete,
-            "failed": measured.failed,
-            "seed": self.selection.seed,
-            "default": _describe_reading(found[0], cells),
-            "nearest": None
-            if nearest is None
-            else _describe_reading(found[nearest], cells) | {"note": FITTED},
-            "committed": experiment.find_committed_options(),
-            "cells": summarize_cells(cells, found),
-            "effects": compute_main_effects(found, cells, names),
-            "readings": [
-                _describe_reading(each, cells)
-                | {"values": [_round(each.values.get(cell.id)) for cell in cells]}
-                for each in found
-            ],
-        }
-
-
-def _make_plans(
-    jobs: Sequence[tuple[MeasuredExperiment, Reading]], site: RunContext, corpora: dict[str, DocumentSource]
-) -> list[Plan]:
-    """Return the plan of each job; `corpora` has the documents fetched so far, by the settings of the corpus."""
-    plans = []
-    for experiment, reading in jobs:
-        read = experiment.experiment.apply(reading)
-        # Paths of documents are relative to the experiment's folder.
-        key = f"{read.own_documents} {read.corpus.model_dump_json()}"
-        if key not in corpora:
-            corpora[key] = fetch_documents(read, site)
-        plans.append(make_plan(read, corpora[key].path, corpora[key].fingerprint))
-    return plans
-
-
-def list_experiment_cells(experiment: ReadableExperiment, measures: RunMeasures) -> list[PublishedCell]:
-    """Return the printed cells of an experiment; without any, cells for F1 or accuracy of each of its runs."""
-    cells = (cell for cell in load_all_cells() if cell.group == "tables")
-    printed = [cell for cell in cells if cell.experiment == experiment.name]
-    if printed:
-        return printed
-    committed = experiment.committed
-    wanted = (
-        {"accuracy": "accuracy"}
-        if committed.corpus.single_label
-        else {"micro.f1": "micro_f1", "macro.f1": "macro_f1"}
-    )
-    return [
-        PublishedCell(
-            paper=experiment.name, table="runs", row=run, column=measure, printed=None,
-            experiment=experiment.name, run=run, over=None, measure=measure, kind=kind, unit="percent",
-            cannot_run=None, needs=None,
+    def find_losses(self, reading: Mapping[str, str]) -> Losses | None:
+        """Return the loss of each cell under a reading; None where it was not measured and the time is over."""
+        key = self.key(reading)
+        if key not in self.values:
+            self._measure(reading)
+        if key not in self.values:
+            return None
+        return dict(
+            zip((cell.id for cell in self.cells), compute_losses(self.cells, self.values[key]), strict=True)
         )
-        for run in committed.runs
-        for name, kind in wanted.items()
-        for measure in (name, f"{name}.mean")
-        if measure in measures[run]
-    ]  # fmt: skip
+
+    def _measure(self, reading: Mapping[str, str]) -> None:
+        """Measure a reading, or take its values from an earlier command; the literal one is always measured."""
+        key, is_literal = self.key(reading), self.key(reading) == self.key(self.literal)
+        if key in self.earlier and not is_literal:
+            self.values[key] = self.earlier[key]
+            return
+        options = self.project(reading)
+        laboratory = self.laboratory
+        plan = laboratory.plan(self._apply(options))
+        is_measured = laboratory.context.store.find(make_reading_recipe(plan)) is not None
+        if not is_literal and not is_measured and laboratory.is_closed:
+            return
+        changed = ", ".join(
+            f"{name} {option}" for name, option in options.items() if option != self.literal[name]
+        )
+        laboratory.report(f"{self.name}: {changed or 'literal reading'}")
+        try:
+            measures, seconds = laboratory.measure(plan)
+        except TextcatError as error:
+            if is_literal:
+                raise
+            log.warning("%s: a reading failed: %s", self.name, error)
+            self.failed.append({"options": options, "error": error.what})
+            self.values[key] = {}
+            return
+        self.measures[key] = measures
+        self.values[key] = find_cell_values(self.cells, {self.experiment.name: measures})
+        if is_literal:
+            self.seconds = seconds
+            self._check_earlier()
+
+    def _apply(self, options: Mapping[str, str]) -> Experiment:
+        read = self.experiment.apply(options)
+        if not self.screen:
+            return read
+        kept = {
+            name: run
+            for name, run in read.runs.items()
+            if any(fnmatchcase(name, pattern) for pattern in self.screen)
+        }
+        comparisons = {
+            name: pair for name, pair in read.comparisons.items() if {pair.left, pair.right} <= kept.keys()
+        }
+        return read.model_copy(update={"runs": kept, "comparisons": comparisons})
+
+    def _check_earlier(self) -> None:
+        """Forget the earlier readings where the literal one is missing among them or has other numbers now."""
+        key = self.key(self.literal)
+        before, now = self.earlier.get(key), self.values[key]
+        if self.earlier and (
+            before is None or not all(_is_same(before.get(id_), now.get(id_)) for id_ in now)
+        ):
+            log.warning(
+                "%s: the earlier readings are left out: the literal one has other numbers now", self.name
+            )
+            self.earlier = {}
+
+    def list_readings(self) -> list[dict[str, Any]]:
+        """Return every measured reading, also of earlier commands, as options that are not literal, and values."""
+        literal = self.literal
+        return [
+            {
+                "options": {
+                    name: option
+                    for name, option in zip(self.questions, key, strict=True)
+                    if option != literal[name]
+                },
+                "values": [_round(values.get(cell.id)) for cell in self.cells],
+            }
+            for key, values in {**self.earlier, **self.values}.items()
+            if values
+        ]
 
 
-def _describe_reading(measured: MeasuredReading, cells: Sequence[PublishedCell]) -> dict[str, Any]:
-    difference = _round(compute_mean_difference(cells, measured.values))
-    return {"options": dict(measured.reading), "mean_difference": difference}
+def _is_same(before: float | None, now: float | None) -> bool:
+    return before is now if before is None or now is None else abs(before - now) <= ROUNDING
 
 
 def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
+def read_earlier(
+    summary: Mapping[str, Any] | None, experiment: ReadableExperiment, name: str, ids: Sequence[str]
+) -> dict[tuple[str, ...], CellValues]:
+    """Return the readings of an experiment in an earlier multiverse.json that answer today's questions."""
+    before = summary["experiments"].get(name) if summary else None
+    if before is None or not set(ids) <= set(before["cells"]):
+        return {}
+    same = experiment.find_effective_options()
+    literal = {each: experiment.readings.questions[each].literal for each in same}
+    found = {}
+    for reading in before["readings"]:
+        options = reading["options"]
+        if all(each in same and option in same[each] for each, option in options.items()):
+            key = tuple(project_reading({**literal, **options}, same).values())
+            found[key] = dict(zip(before["cells"], reading["values"], strict=True))
+    return found
+
+
+@dataclass
+class Multiverse:
+    """The experiments of papers that are decided together, and the search over their questions."""
+
+    papers: Mapping[str, Readings]
+    experiments: list[MeasuredExperiment]
+    laboratory: Laboratory
+
+    def __post_init__(self) -> None:
+        """Collect the questions that make a difference; the same name in two papers is the same question."""
+        found: dict[str, dict[str, None]] = {}
+        for measured in self.experiments:
+            for name, same in measured.same.items():
+                found.setdefault(name, {}).update(dict.fromkeys(same.values()))
+        self.choices = {name: self._make_choice(name, list(options)) for name, options in found.items()}
+        self.searched = [each for each in self.experiments if each.screen or not self._has_screen(each)]
+        self.evidence = Evidence(
+            tuple(cell for each in self.searched for cell in each.cells if is_evidence(cell))
+        )
+
+    def _has_screen(self, measured: MeasuredExperiment) -> bool:
+        return any(
+            each.screen and each.experiment.name == measured.experiment.name for each in self.experiments
+        )
+
+    def _make_choice(self, name: str, effective: Sequence[str]) -> Choice:
+        question = next(each.questions[name] for each in self.papers.values() if name in each.questions)
+        options = [question.literal, *(option for option in effective if option != question.literal)]
+        by_paper = question.options[question.literal].support == "paper"
+        return Choice(tuple(options), dict.fromkeys(options, BEYOND_DOUBT if by_paper else CLEAR))
+
+    def find_readings(self) -> dict[str, Any]:
+        """Search; return the literal, the reconstructed and the held-out readings, and how sure the answers are."""
+        search = ReadingSearch(self.choices, self.searched, self.evidence)
+        reconstructed = search.descend(search.literal)
+        held_out = {
+            table: self._hold_out(table, search.movements)
+            for table in dict.fromkeys(cell.table_id for cell in self.evidence.cells)
+        }
+        for measured in self.experiments:  # experiments of which the search saw only some runs
+            for reading in (
+                search.literal,
+                reconstructed,
+                *(each for by in held_out.values() for each in by.values()),
+            ):
+                measured.find_losses(reading)
+        return {
+            "literal": search.literal,
+            "reconstructed": reconstructed,
+            "held_out": held_out,
+            "misfit": {
+                "literal": search.compute_misfit(search.literal),
+                "reconstructed": search.compute_misfit(reconstructed),
+            },
+            "answers": search.describe_answers(reconstructed),
+            "against_literal": {
+                name: search.compare(reconstructed, {**reconstructed, name: choice.literal})
+                for name, choice in self.choices.items()
+                if reconstructed[name] != choice.literal
+            },
+        }
+
+    def _hold_out(self, table: str, movements: Mapping[tuple[str, str], float]) -> dict[str, Reading]:
+        """Return the readings for the cells of a table, found without them: by column, or "" for all."""
+        own = [cell for cell in self.evidence.cells if cell.table_id == table]
+        rest = self.evidence.without(cell.id for cell in own)
+        search = ReadingSearch(self.choices, self.searched, rest, dict(movements))
+        asked = {name for bench in search.benches for name in getattr(bench, "questions", ())}
+        base = search.descend(search.literal, [name for name in self.choices if name in asked])
+        alone = [
+            name
+            for name in self.choices
+            if name not in asked
+            and any(name in each.questions for each in self.searched if set(own) & set(each.cells))
+        ]
+        if not alone:
+            return {"": base}
+        by_column = len({cell.column for cell in own}) > 1
+        found: dict[str, Reading] = {"": base}
+        for place in dict.fromkeys(cell.column if by_column else cell.row for cell in own):
+            judged = [cell.id for cell in own if (cell.column if by_column else cell.row) == place]
+            others = ReadingSearch(
+                self.choices, self.searched, self.evidence.without(judged), dict(movements)
+            )
+            found[place] = others.descend(base, alone)
+        return found
+
+
+def make_reading_recipe(plan: Plan) -> Recipe:
+    """Return the recipe of everything that decides the measures of an experiment."""
+    settings: Experiment = plan.experiment
+    parameters = settings.model_dump(mode="json", include={"comparisons", "resample", "runs"})
+    keys = {f"{chain.run}/{chain.repeat}": chain.evaluated.recipe.key for chain in plan.chains}
+    return Recipe("reading", 1, parameters, keys)
+
+
+def load_multiverse(
+    names: Sequence[str],
+    papers: Mapping[str, Readings],
+    laboratory: Laboratory,
+    earlier: Mapping[str, Mapping[str, Any] | None],
+) -> Multiverse:
+    """Prepare the search over some experiments; `earlier` holds the multiverse.json of each paper."""
+    measured = []
+    for name in names:
+        paper = _find_paper(name, papers)
+        experiment = ReadableExperiment.load(name, papers[paper])
+        cells = list_experiment_cells(experiment)
+        screen = experiment.readings.screen.get(experiment.name, ())
+        for patterns in [screen, ()] if screen else [()]:
+            seen = tuple(
+                cell
+                for cell in cells
+                if not patterns or any(fnmatchcase(cell.run, each) for each in patterns)
+            )
+            each = MeasuredExperiment(experiment, seen, laboratory, patterns)
+            each.earlier = read_earlier(earlier.get(paper), experiment, each.name, [cell.id for cell in seen])
+            measured.append(each)
+    return Multiverse(papers, measured, laboratory)
+
+
+def _find_paper(name: str, papers: Mapping[str, Readings]) -> str:
+    if len(papers) == 1:
+        return next(iter(papers))
+    return load_experiment(name).paper
+
+
+def list_experiment_cells(experiment: ReadableExperiment) -> tuple[PublishedCell, ...]:
+    """Return the printed cells of an experiment; without any, cells for F1 or accuracy of each of its runs."""
+    printed = tuple(
+        cell for cell in load_all_cells() if cell.experiment == experiment.name and is_evidence(cell)
+    )
+    if printed:
+        return printed
+    committed = experiment.committed
+    mean = ".mean" if committed.resample else ""
+    wanted = (
+        {"accuracy": "accuracy"}
+        if committed.corpus.single_label
+        else {"micro.f1": "micro_f1", "macro.f1": "macro_f1"}
+    )
+    return tuple(
+        PublishedCell(
+            paper=experiment.name, table="runs", row=run, column=measure, printed=None,
+            experiment=experiment.name, run=run, over=None, measure=measure + mean, kind=kind, unit="percent",
+            cannot_run=None, needs=None,
+        )
+        for run in committed.runs
+        for measure, kind in wanted.items()
+    )  # fmt: skip
+
+
+FORMAT = 3
+READINGS = ("literal", "reconstructed", "held_out")
+
+
+def measure_neighbours(multiverse: Multiverse) -> None:
+    """Measure the literal reading and each that differs from it in one question."""
+    literal = {name: choice.literal for name, choice in multiverse.choices.items()}
+    for measured in multiverse.experiments:
+        for name, choice in multiverse.choices.items():
+            for option in choice.options:
+                measured.find_losses({**literal, name: option})
+
+
+def summarize(multiverse: Multiverse, paper: str, found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the contents of one paper's multiverse.json; `found` is what `find_readings` returned, if it searched."""
+    own = [each for each in multiverse.experiments if each.experiment.readings is multiverse.papers[paper]]
+    questions = multiverse.papers[paper].questions
+    summary: dict[str, Any] = {
+        "format": FORMAT,
+        "paper": multiverse.papers[paper].paper,
+        "complete": not multiverse.laboratory.ran_out,
+        "questions": describe_questions(multiverse.papers[paper]),
+        "experiments": {
+            each.name: {
+                "title": each.experiment.committed.title,
+                "seconds": round(each.seconds, 1),
+                "cells": [cell.id for cell in each.cells],
+                "failed": each.failed,
+                "readings": each.list_readings(),
+            }
+            for each in own
+        },
+    }
+    if found is None:
+        return summary
+    literal = found["literal"]
+
+    def pack(reading: Mapping[str, str]) -> dict[str, str]:
+        return {
+            name: option for name, option in reading.items() if name in questions and option != literal[name]
+        }
+
+    tables = {cell.table_id for each in own for cell in each.cells}
+    summary["readings"] = {
+        "reconstructed": pack(found["reconstructed"]),
+        "held_out": {
+            table: {place: pack(reading) for place, reading in by.items()}
+            for table, by in found["held_out"].items()
+            if table in tables
+        },
+    }
+    summary["misfit"] = {name: _round(value) for name, value in found["misfit"].items()}
+    summary["answers"] = {
+        name: _describe_answer(name, found) for name in multiverse.choices if name in questions
+    }
+    summary["cells"] = _describe_cells(own, found)
+    evidence = [cell for each in own if not each.screen for cell in each.cells if cell.group == "tables"]
+    values = {name: each["held_out"] for name, each in summary["cells"].items()}
+    summary["chance"] = [round(each, 1) for each in count_by_chance(evidence, values)]
+    summary["claims"] = _judge_claims(multiverse, paper, found)
+    return summary
+
+
+def _describe_answer(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the literal option and the answer of a question, how sure it is, and what each other option would cost."""
+    literal, answer = found["literal"][name], found["reconstructed"][name]
+    against = found["against_literal"].get(name)
+    others = found["answers"][name]
+    if against is not None:
+        certainty = against.share
+    else:
+        certainty = min((1.0 - each.share for each in others.values()), default=None)
+    return {
+        "literal": literal,
+        "answer": answer,
+        "certainty": _round(certainty),
+        "gain": _round(against.gain) if against else 0.0,
+        "options": {
+            option: {"gain": _round(each.gain), "share": _round(each.share), "complete": each.complete}
+            for option, each in others.items()
+        },
+    }
+
+
+def _describe_cells(own: Sequence[MeasuredExperiment], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return each cell's value and verdict under the three readings, and its range over all measured readings."""
+    described: dict[str, Any] = {}
+    for measured in own:
+        if measured.screen:
+            continue
+
+        def value(cell: PublishedCell, which: str, measured: MeasuredExperiment = measured) -> float | None:
+            reading = find_reading_of(cell, found[which]) if which == "held_out" else found[which]
+            return measured.values.get(measured.key(reading), {}).get(cell.id)
+
+        by_reading = {which: {cell.id: value(cell, which) for cell in measured.cells} for which in READINGS}
+        verdicts = {
+            which: {entry.cell.id: entry.verdict for entry in judge_cells(values, measured.cells, {})}
+            for which, values in by_reading.items()
+        }
+        for cell in measured.cells:
+            known = [each for values in measured.values.values() if (each := values.get(cell.id)) is not None]
+            described[cell.id] = {
+                **{which: _round(by_reading[which][cell.id]) for which in READINGS},
+                "verdicts": [verdicts[which][cell.id] for which in READINGS],
+                "range": [_round(min(known)), _round(max(known))] if known else None,
+            }
+    return described
+
+
+def find_reading_of(cell: PublishedCell, held_out: Mapping[str, Mapping[str, Reading]]) -> Reading:
+    """Return the held-out reading of a cell: that of its column or row, or else of its table."""
+    by_place = held_out.get(cell.table_id, {})
+    for place in (cell.column, cell.row, ""):
+        if place in by_place:
+            return by_place[place]
+    return {}
+
+
+def _judge_claims(multiverse: Multiverse, paper: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return for each claim its outcome under the reconstructed reading, and in what share of near-best ones it holds.
+
+    Near-best are the reconstructed reading and those that differ from it in one question and have a misfit within 10 %.
+    """
+    best, allowed = found["reconstructed"], (NEAR_BEST - 1.0) * found["misfit"]["reconstructed"]
+    near = [best] + [
+        {**best, name: option}
+        for name, others in found["answers"].items()
+        for option, each in others.items()
+        if each.complete and each.gain >= -allowed
+    ]
+    results = [
+        {
+            each.experiment.name: measures
+            for each in multiverse.experiments
+            if not each.screen and (measures := each.measures.get(each.key(reading))) is not None
+        }
+        for reading in near
+    ]
+    judged: dict[str, Any] = {}
+    for claim in load_claims():
+        if claim.paper != multiverse.papers[paper].paper:
+            continue
+        outcomes = [evaluate_claim(claim, each).outcome for each in results]
+        decided = [outcome for outcome in outcomes if outcome != "not run"]
+        if outcomes[0] != "not run":
+            holds = sum(outcome == "holds" for outcome in decided) / len(decided)
+            judged[claim.id] = {"outcome": outcomes[0], "readings": len(decided), "holds": round(holds, 4)}
+    return judged
+
+
 def describe_questions(readings: Readings) -> dict[str, Any]:
-    """Return the questions as plain values, with the default option of each."""
+    """Return the questions as plain values, with the literal option of each."""
     return {
         name: {
             "question": question.question,
             "where": question.where,
             "says": question.says,
-            "default": question.default,
+            "literal": question.literal,
             "options": {
                 option: entry.model_dump(include={"support", "because", "implemented", "contradicted"})
                 for option, entry in question.options.items()
@@ -322,46 +585,11 @@ def describe_questions(readings: Readings) -> dict[str, Any]:
     }
 
 
-def measure_reading(plan: Plan, context: RunContext) -> RunMeasures:
-    """Return all measures of all runs, from the cache where this reading was measured before."""
-
-    def make(folder: Path) -> None:
-        for step in plan.steps():
-            if context.store.find(step.recipe) is None:
-                log.info("%s", step.title)
-                context.progress(0, None, step.title)
-            step.build_artifact(context)
-        write_json(folder, "measures", get_run_measures(collect_results(plan, context)))
-
-    recipe = _make_reading_recipe(plan)
-    measures: RunMeasures = read_json(context.store.build(recipe, make).folder, "measures")
-    return measures
-
-
-def _make_reading_recipe(plan: Plan) -> Recipe:
-    """Return the recipe of everything that decides the measures of an experiment."""
-    settings: Experiment = plan.experiment
-    parameters = settings.model_dump(mode="json", include={"comparisons", "resample", "runs"})
-    keys = {f"{chain.run}/{chain.repeat}": chain.evaluated.recipe.key for chain in plan.chains}
-    return Recipe("reading", 1, parameters, keys)
-
-
-def _free_space(store: Store, later: Sequence[Plan]) -> None:
-    """Delete what was made here and no reading of this batch or the next needs; counted words and measures stay."""
-    if not isinstance(store, RecordingStore):
-        return
-    needed = {step.recipe.key for plan in later for step in plan.steps()}
-    kept = needed | {
-        key
-        for key, recipe in store.made.items()
-        if recipe.stage in {"reading", "tokenize"}
-        or (recipe.stage in BESIDE_STEPS and not needed.isdisjoint(recipe.inputs.values()))
+def make_answers(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what answers.yaml keeps of a paper's multiverse.json."""
+    reconstructed = summary["readings"]["reconstructed"]
+    return {
+        "reconstructed": reconstructed,
+        "certainty": {name: summary["answers"][name]["certainty"] for name in reconstructed},
+        "held_out": summary["readings"]["held_out"],
     }
-    store.forget(store.made.keys() - kept)
-
-
-def format_reading(reading: Mapping[str, str], space: ReadingSpace) -> str:
-    """Describe how a reading differs from the default one."""
-    default = space.default
-    changed = [f"{name}={option}" for name, option in reading.items() if option != default[name]]
-    return ", ".join(changed) or "default reading"

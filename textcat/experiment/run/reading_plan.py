@@ -1,23 +1,17 @@
-"""List the readings of an experiment: all of them, or the default, its neighbours and a seeded sample.
+"""Apply readings to experiments.
 
 A reading patches settings of the experiment. A patch maps dotted paths to values, checked against the typed model:
 `text.stem` sets a key of the experiment. `runs.WHICH.parameters.lam` sets a key of runs, where WHICH is `*` (all
 runs), names separated by `|`, or `learner:` and learners separated by `|`. A path into a section that an experiment
 may leave out (projection, calibration, resample, a run's search) changes nothing where the section is absent.
-
-Readings of an earlier multiverse.json can be kept in addition to new ones. Such a file has only the printed cells of
-each reading, not all measures, so claims are judged on new readings alone.
 """
 
 from __future__ import annotations
 
-import itertools
 import logging
-import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, fields
-from math import prod
 from typing import Any, get_origin
 
 from pydantic import BaseModel
@@ -34,7 +28,6 @@ from textcat.experiment.spec.loading import (
 )
 from textcat.learners.parameters import LEARNERS
 from textcat.linear.algorithm_options import ColumnOptions, GradientOptions, RowOptions
-from textcat.published.check import CellValues
 from textcat.published.readings import Assignment, Question, Readings
 from textcat.store import hash_json
 from textcat.yaml_reader import YamlSource, suggest_names
@@ -146,15 +139,6 @@ def _set_value(section: dict[str, Any], keys: list[str], value: Any) -> None:
     section[keys[-1]] = deepcopy(value)
 
 
-SAMPLE_BATCH = 32
-# Where in the order of the steps a setting comes in: readings that share early steps run one after another.
-STEP_OF_SECTION = {
-    "corpus": 0, "text": 0, "resample": 1, "vector": 1, "selection": 2, "projection": 3, "threshold": 5,
-    "calibration": 5, "evaluation": 6, "comparisons": 7,
-}  # fmt: skip
-TRAINING_STEP = 4
-
-
 @dataclass(frozen=True)
 class ReadableExperiment:
     """An experiment's file with the questions that concern it."""
@@ -193,8 +177,8 @@ class ReadableExperiment:
         return experiment.set_folder(place.file.parent) if place else experiment
 
     def apply(self, reading: Assignment) -> Experiment:
-        """Return the experiment under a reading; questions it does not name take their default."""
-        chosen = {name: reading.get(name, question.default) for name, question in self.questions.items()}
+        """Return the experiment under a reading; questions it does not name take their literal option."""
+        chosen = {name: reading.get(name, question.literal) for name, question in self.questions.items()}
         return self.apply_options(chosen)
 
     def apply_options(self, reading: Assignment) -> Experiment:
@@ -209,25 +193,25 @@ class ReadableExperiment:
             hint = "Correct the patch of one of these options in the file of readings."
             raise UsageError(f"under {named}: {error.what}", where=self.name, hint=hint) from error
 
-    def find_departures(self) -> list[str]:
-        """Return the questions that the file answers differently from the default reading or does not answer."""
+    def find_departures(self, reading: Assignment) -> list[str]:
+        """Return the questions that the file answers differently from a reading or does not answer."""
         committed = self.identify(self.committed)
         return [
             name
-            for name, question in self.questions.items()
-            if self.identify(self.apply_options({name: question.default})) != committed
+            for name in self.questions
+            if self.identify(self.apply_options({name: reading[name]})) != committed
         ]
 
     def find_effective_options(self) -> dict[str, dict[str, str]]:
         """Map questions with options that differ here to a mapping from each option to the one it equals here.
 
-        An option that gives the same settings as an earlier one is counted as that one; the default comes first.
+        An option that gives the same settings as an earlier one is counted as that one; the literal one comes first.
         """
         found = {}
         for name, question in self.questions.items():
             kept: dict[str, str] = {}
             same: dict[str, str] = {}
-            for option in sorted(question.tried, key=lambda each: each != question.default):
+            for option in sorted(question.tried, key=lambda each: each != question.literal):
                 key = self.identify(self.apply({name: option}))
                 same[option] = kept.setdefault(key, option)
             if len(kept) > 1:
@@ -256,134 +240,6 @@ class ReadableExperiment:
         return hash_json(experiment.model_dump(mode="json", exclude=left_out))
 
 
-@dataclass(frozen=True)
-class ReadingSpace:
-    """The options that make a difference in any of some experiments, in the order of the questions."""
-
-    readings: Readings
-    options: Mapping[str, Sequence[str]]
-
-    @classmethod
-    def collect(cls, experiments: Iterable[ReadableExperiment], readings: Readings) -> ReadingSpace:
-        """Collect the options of all experiments; the default of each question comes first."""
-        found: dict[str, dict[str, None]] = {}
-        for experiment in experiments:
-            for name, same in experiment.find_effective_options().items():
-                found.setdefault(name, {}).update(dict.fromkeys(same.values()))
-        ordered = {name: list(found[name]) for name in readings.questions if name in found}
-        return cls(readings, ordered)
-
-    @property
-    def size(self) -> int:
-        """The number of readings there are."""
-        return prod(len(options) for options in self.options.values())
-
-    @property
-    def default(self) -> dict[str, str]:
-        """The default reading."""
-        return {name: self.readings.questions[name].default for name in self.options}
-
-    def list_neighbours(self) -> list[dict[str, str]]:
-        """Return the readings that differ from the default in one question."""
-        default = self.default
-        return [
-            default | {name: option}
-            for name, options in self.options.items()
-            for option in options
-            if option != default[name]
-        ]
-
-    def iterate(self, seed: int) -> Iterator[dict[str, str]]:
-        """Yield every reading once: the default, its neighbours, then the others in a random order of the seed."""
-        first = [self.default, *self.list_neighbours()]
-        yield from first
-        seen = {tuple(reading.values()) for reading in first}
-        if self.size <= 4096:
-            others = [choice for choice in itertools.product(*self.options.values()) if choice not in seen]
-            random.Random(seed).shuffle(others)  # noqa: S311
-            yield from (dict(zip(self.options, choice, strict=True)) for choice in others)
-            return
-        generator = random.Random(seed)  # noqa: S311
-        while len(seen) < self.size:
-            choice = tuple(generator.choice(list(options)) for options in self.options.values())
-            if choice not in seen:
-                seen.add(choice)
-                yield dict(zip(self.options, choice, strict=True))
-
-    def select(self, number: int | None, seed: int) -> list[dict[str, str]]:
-        """Return `number` readings (None: all); too few for every neighbour, a seeded choice of neighbours."""
-        neighbours = self.list_neighbours()
-        if number is not None and 0 < number - 1 < len(neighbours):
-            chosen = sorted(random.Random(seed).sample(range(len(neighbours)), number - 1))  # noqa: S311
-            return [self.default, *(neighbours[index] for index in chosen)]
-        return list(itertools.islice(self.iterate(seed), number))
-
-    def batches(self, readings: Sequence[dict[str, str]]) -> Iterator[list[dict[str, str]]]:
-        """Yield readings in batches: the default, its neighbours, then the sample; sorted so that steps are shared."""
-        neighbours = 1 + len(self.list_neighbours())
-        yield list(readings[:1])
-        yield self.sort(readings[1:neighbours])
-        for start in range(neighbours, len(readings), SAMPLE_BATCH):
-            yield self.sort(readings[start : start + SAMPLE_BATCH])
-
-    def sort(self, readings: Iterable[dict[str, str]]) -> list[dict[str, str]]:
-        """Order readings by the options of the earliest steps first."""
-        names = sorted(self.options, key=lambda name: find_first_step(self.readings.questions[name]))
-        return sorted(readings, key=lambda reading: [list(self.options[n]).index(reading[n]) for n in names])
-
-
-def find_first_step(question: Question) -> int:
-    """Return the earliest step that a question's options change."""
-    paths = [path.split(".") for option in question.options.values() for path in option.patch]
-    sections = [keys[2] if keys[0] == "runs" else keys[0] for keys in paths]
-    return min((STEP_OF_SECTION.get(section, TRAINING_STEP) for section in sections), default=TRAINING_STEP)
-
-
 def project_reading(reading: Assignment, same: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Return the options of a reading that make a difference in one experiment (see `find_effective_options`)."""
     return {name: options.get(reading[name], reading[name]) for name, options in same.items()}
-
-
-# multiverse.json keeps four decimals.
-ROUNDING = 1e-3
-
-
-def find_earlier_readings(
-    summary: Mapping[str, Any] | None, same: Mapping[str, Mapping[str, str]]
-) -> dict[Key, CellValues]:
-    """Map the options that make a difference to cell values, for each reading in the summary of an experiment.
-
-    `same` is what `find_effective_options` returns. Readings with unknown or missing options are left out.
-    """
-    if summary is None:
-        return {}
-    cells = list(summary["cells"])
-    found: dict[Key, CellValues] = {}
-    for reading in summary["readings"]:
-        options = reading["options"]
-        if all(options.get(name) in known for name, known in same.items()):
-            key = tuple(project_reading(options, same).values())
-            found[key] = dict(zip(cells, reading["values"], strict=True))
-    return found
-
-
-def check_earlier_readings(
-    name: str, earlier: Mapping[Key, CellValues], default: Key, measured: CellValues
-) -> dict[Key, CellValues]:
-    """Return the earlier readings, or none where the default reading is missing or has other numbers now."""
-    if not earlier:
-        return {}
-    before = earlier.get(default)
-    if before is None or not all(_is_same(before.get(cell), value) for cell, value in measured.items()):
-        log.warning(
-            "%s: the earlier readings are left out, because the default reading among them is missing or different",
-            name,
-        )
-        return {}
-    return dict(earlier)
-
-
-def _is_same(before: float | None, now: float | None) -> bool:
-    if before is None or now is None:
-        return before is now
-    return abs(before - now) <= ROUNDING
