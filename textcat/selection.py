@@ -1,7 +1,8 @@
 """Score features by what a term says about a category, and select the best ones for each category or for all.
 
 Every score is 0 where it is undefined: for a term in all documents or none, or a category of all documents or none.
-Ties are broken by the index of the terms, which is their sorted order.
+Ties are broken by the index of the terms, which is their sorted order: of equal scores the first terms are kept, or the
+last with `ties: last`.
 """
 
 from __future__ import annotations
@@ -128,10 +129,26 @@ def information_gain(t: Contingency) -> Floats:
 
 
 def bi_normal_separation(t: Contingency) -> Floats:
-    """Bi-normal separation, equation 31 of genkin_2004."""
-    inside, outside = t.a + t.b, t.c + t.d
-    separation = np.abs(_normal_quantile(_ratio(t.a, inside)) - _normal_quantile(_ratio(t.c, outside)))
-    return np.where((inside > 0) & (outside > 0), separation, 0.0)
+    """Bi-normal separation, equation 31 of genkin_2004, with rates below 0.0005 or above 0.9995 moved there."""
+    return _separate(
+        t,
+        np.clip(_ratio(t.a, t.a + t.b), MIN_RATE, 1.0 - MIN_RATE),
+        np.clip(_ratio(t.c, t.c + t.d), MIN_RATE, 1.0 - MIN_RATE),
+    )
+
+
+def bi_normal_separation_zeros(t: Contingency) -> Floats:
+    """The same with only the rates 0 and 1 moved, which have no quantile; a rate of 0.0001 stays."""
+    return _separate(t, _move_ends(_ratio(t.a, t.a + t.b)), _move_ends(_ratio(t.c, t.c + t.d)))
+
+
+def _separate(t: Contingency, inside: Floats, outside: Floats) -> Floats:
+    """Return the distance of the normal quantiles of two rates; 0 for a category of all documents or none."""
+    return np.where((t.a + t.b > 0) & (t.c + t.d > 0), np.abs(ndtri(inside) - ndtri(outside)), 0.0)
+
+
+def _move_ends(rates: Floats) -> Floats:
+    return np.where(rates <= 0.0, MIN_RATE, np.where(rates >= 1.0, 1.0 - MIN_RATE, rates))
 
 
 def document_frequency(t: Contingency) -> Floats:
@@ -168,10 +185,6 @@ def _plogp(counts: Floats, n: int) -> Floats:
     return cast(Floats, xlogy(share, share) / np.log(2.0))
 
 
-def _normal_quantile(rates: Floats) -> Floats:
-    return ndtri(np.clip(rates, MIN_RATE, 1.0 - MIN_RATE))
-
-
 SCORES: Mapping[str, ScoreFunction] = MappingProxyType(
     {
         "gini_gain": of_contingency(gini_gain),
@@ -179,6 +192,7 @@ SCORES: Mapping[str, ScoreFunction] = MappingProxyType(
         "information_gain": of_contingency(information_gain),
         "chi_square": of_contingency(chi_square),
         "bi_normal_separation": of_contingency(bi_normal_separation),
+        "bi_normal_separation_zeros": of_contingency(bi_normal_separation_zeros),
         "pearson": pearson,
         "document_frequency": of_contingency(document_frequency),
     }
@@ -186,18 +200,20 @@ SCORES: Mapping[str, ScoreFunction] = MappingProxyType(
 
 
 SelectionScope = Literal["category", "common", "max", "mean", "weighted_mean", "sum"]
+Ties = Literal["first", "last"]
 
 
 class SelectionSettings(GrowingSettings):
     """Which features each category may use."""
 
-    later = ("candidates",)
+    later = ("candidates", "ties")
 
     score: Annotated[str, KnownName("selection_scores", lambda: SCORES)] = "gini_gain"
     features: PositiveInt | Literal["all"] = "all"
     scope: SelectionScope = "category"
     minimum_documents: int = Field(default=1, ge=0)
     candidates: Literal["all", "positive"] = "all"
+    ties: Ties = "first"
 
 
 def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSettings) -> NDArray[np.bool_]:
@@ -210,11 +226,12 @@ def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSetti
         return np.repeat(candidates[:, None], Y.shape[1], axis=1)
     scores = score_features(settings.score, X, Y)
     if settings.scope == "category":
-        return select_best(scores, candidates, settings.features)
+        return select_best(scores, candidates, settings.features, settings.ties)
     if settings.scope == "common":
         return select_above_common_threshold(scores, candidates, settings.features)
     pooled = pool_scores(scores, settings.scope, Y.sum(axis=0, dtype=np.float64))
-    return np.repeat(select_best(pooled[:, None], candidates, settings.features), Y.shape[1], axis=1)
+    best = select_best(pooled[:, None], candidates, settings.features, settings.ties)
+    return np.repeat(best, Y.shape[1], axis=1)
 
 
 def _select_among_positive(
@@ -231,11 +248,11 @@ def _select_among_positive(
     scores = np.where(dictionary, score_features(settings.score, X, Y), -np.inf)
     any_category: NDArray[np.bool_] = np.asarray(dictionary.any(axis=1))
     if settings.scope == "category":
-        return dictionary & select_best(scores, candidates, settings.features)
+        return dictionary & select_best(scores, candidates, settings.features, settings.ties)
     if settings.scope == "common":
         return dictionary & select_above_common_threshold(scores, any_category, settings.features)
     pooled = pool_scores(np.where(dictionary, scores, 0.0), settings.scope, Y.sum(axis=0, dtype=np.float64))
-    return dictionary & select_best(pooled[:, None], any_category, settings.features)
+    return dictionary & select_best(pooled[:, None], any_category, settings.features, settings.ties)
 
 
 def select_above_common_threshold(
@@ -259,9 +276,12 @@ def pool_scores(scores: Floats, scope: SelectionScope, documents: Floats) -> Flo
     return cast(Floats, scores @ (weights / max(weights.sum(), 1.0)))
 
 
-def select_best(scores: Floats, candidates: NDArray[np.bool_], features: int) -> NDArray[np.bool_]:
+def select_best(
+    scores: Floats, candidates: NDArray[np.bool_], features: int, ties: Ties = "first"
+) -> NDArray[np.bool_]:
     """Return a mask of the `features` highest scores of each column, among the candidate rows."""
     rows = np.flatnonzero(candidates)
+    rows = rows if ties == "first" else rows[::-1]
     mask = np.zeros(scores.shape, dtype=np.bool_)
     if features >= len(rows):
         mask[rows] = True

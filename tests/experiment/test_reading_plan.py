@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,53 @@ def test_a_patch_selects_runs_by_learner_and_leaves_absent_sections_out() -> Non
         }
     }
     assert data["runs"]["b"]["parameters"]["lam"] == 1.0
+
+
+def test_a_patch_selects_runs_by_pattern() -> None:
+    data = {
+        "runs": {"f1_100": {"learner": "mfom"}, "mce_100": {"learner": "mfom"}, "last": {"learner": "mfom"}}
+    }
+    patched = apply_patch(data, {"runs.f1_*|last.parameters.depth": 2})
+    assert [run.get("parameters") for run in patched["runs"].values()] == [{"depth": 2}, None, {"depth": 2}]
+
+
+SHARED = """
+questions:
+  scope:
+    question: Whose features?
+    where: section 1
+    says: Nothing.
+    options:
+      own: {patch: {selection.scope: category}, support: paper, because: said}
+      common: {patch: {selection.scope: common}, support: none, because: plain}
+  bayes:
+    question: Which features does naive Bayes see?
+    where: section 2
+    says: Nothing.
+    options:
+      as_others: {patch: {}, support: paper, because: said}
+      own: {patch: {"runs.first.selection.scope": category}, support: none, because: plain}
+"""
+
+
+def test_a_setting_that_only_other_options_name_is_left_out(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(SHARED)
+    experiment = ReadableExperiment.load(str(write_small_collection(tmp_path)), read_readings(own))
+    run = next(iter(experiment.source.data["runs"]))
+    own.write_text(SHARED.replace("runs.first", f"runs.{run}"))
+    experiment = replace(experiment, readings=read_readings(own))
+
+    def scopes(**reading: str) -> list[str]:
+        return [each.selection.scope for each in experiment.apply(reading).runs.values()]
+
+    others = len(experiment.committed.runs) - 1
+    assert scopes(scope="common", bayes="own") == ["category"] + ["common"] * others
+    # The file may hold another answer: then a run's own setting is removed.
+    experiment.source.data["runs"][run]["selection"] = {"scope": "max"}
+    assert scopes(scope="common", bayes="as_others") == ["common"] * (others + 1)
+    # Both answers on naive Bayes are the same by default, and differ where all share one threshold.
+    assert set(experiment.find_effective_options()["bayes"].values()) == {"as_others", "own"}
 
 
 def test_the_committed_file_is_one_of_the_readings(tmp_path: Path) -> None:

@@ -246,6 +246,20 @@ def test_a_division_of_its_own_is_that_of_the_category_alone(prior: str) -> None
     np.testing.assert_allclose(first.likelihood, own.likelihood[:, :2], rtol=1e-4)
 
 
+def test_stratified_parts_have_equal_shares_of_each_category() -> None:
+    """Without features a model knows only how many documents are positive: equal parts are equally likely."""
+    labels = np.zeros((40, 2), dtype=bool)
+    labels[3:7, 0], labels[20:32, 1] = True, True
+    for stratify in (True, False):
+        known = QUICK | {"grid": (1.0,), "own_divisions": True, "stratify": stratify}
+        sums = [
+            choose_lam_by_cross_validation(np.zeros((40, 1)), labels, runs=runs, **known).likelihood[0]
+            for runs in (1, 2, 3, 4)
+        ]
+        parts = np.diff([np.zeros(2), *sums], axis=0)
+        assert np.allclose(parts, parts[0], rtol=1e-6) == stratify
+
+
 @pytest.mark.parametrize("features", [0, 1, 3])
 @pytest.mark.parametrize(
     "weights", [{"sample_weight": np.full(80, 50.0)}, {"class_weight": {True: 50.0, False: 20.0}}]

@@ -48,6 +48,20 @@ def test_equal_scores_go_to_the_earlier_term() -> None:
     assert mask[:, 0].tolist() == [True, True, False, False]
 
 
+@pytest.mark.parametrize("scope", ["category", "sum"])
+def test_equal_scores_can_go_to_the_later_term(scope: SelectionScope) -> None:
+    twice = csr_array(np.array([[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]], dtype=float))
+    settings = {"score": "chi_square", "features": 2, "scope": scope}
+    labels = np.array([[1], [1], [1], [0]], dtype=bool)
+    kept = [
+        np.flatnonzero(
+            select_features(twice, labels, SelectionSettings(**settings, ties=ties))[:, 0]
+        ).tolist()
+        for ties in ("first", "last")
+    ]
+    assert kept == [[0, 1], [2, 3]]
+
+
 def test_each_category_has_its_own_features() -> None:
     mask = select_features(X, Y, SelectionSettings(score="chi_square", features=1))
     assert [np.flatnonzero(mask[:, k]).tolist() for k in range(2)] == [[0], [3]]

@@ -28,7 +28,7 @@ def plain_score(name: str, x: NDArray[np.float64], y: NDArray[np.bool_]) -> floa
     if name == "chi_square":
         below = (a + b) * (c + d) * (a + c) * (b + d)
         return n * (a * d - b * c) ** 2 / below if below else 0.0
-    if name == "bi_normal_separation":
+    if name in ("bi_normal_separation", "bi_normal_separation_zeros"):
         if not (a + b and c + d):
             return 0.0
         quantile = NormalDist().inv_cdf
@@ -126,6 +126,19 @@ def test_rates_of_bi_normal_separation_are_clipped() -> None:
     assert score_features("bi_normal_separation", X, Y)[0, 0] == pytest.approx(
         2 * NormalDist().inv_cdf(0.9995)
     )
+
+
+def test_only_zero_rates_of_bi_normal_separation_can_be_moved() -> None:
+    # Of 10,000 documents outside the category one has the first term and none has the second.
+    labels = np.zeros((10_002, 1), dtype=bool)
+    labels[:2] = True
+    dense = np.zeros((10_002, 2))
+    dense[0] = 1.0
+    dense[2, 0] = 1.0
+    clipped = score_features("bi_normal_separation", csr_array(dense), labels)[:, 0]
+    moved = score_features("bi_normal_separation_zeros", csr_array(dense), labels)[:, 0]
+    assert clipped[0] == clipped[1] == moved[1] == pytest.approx(-NormalDist().inv_cdf(0.0005))
+    assert moved[0] == pytest.approx(-NormalDist().inv_cdf(0.0001))
 
 
 def test_information_gain_agrees_with_scikit_learn() -> None:

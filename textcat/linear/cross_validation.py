@@ -146,16 +146,16 @@ def convert_grid_to_lams(prior: str, documents: int, grid: Sequence[float] | Non
 
 def choose_lam_by_cross_validation(
     X: Any, Y: ArrayLike, prior: str = "laplace", grid: Sequence[float] | None = None, folds: int = 10,
-    runs: int = 2, seed: int = 0, own_divisions: bool = False, executor: Executor | None = None, always: int = 0,
-    **settings: Any,
+    runs: int = 2, seed: int = 0, own_divisions: bool = False, stratify: bool = False,
+    executor: Executor | None = None, always: int = 0, **settings: Any,
 ) -> HyperparameterChoice:  # fmt: skip
     """Choose each category's hyperparameter by the likelihood of `runs` of `folds` held-out parts.
 
     Held-out documents count 1 each, also under sample weights. All categories share one division, drawn from the
     seed; with `own_divisions` each draws its own, as in the paper, and the documents that it holds out weigh 0 in
-    training, so that a path over the grid is still trained for all categories at once. Of equal likelihoods the
-    strongest prior wins. `executor` runs the parts in parallel. The last `always` rows are in the training part of
-    each. `settings` go to `fit`.
+    training, so that a path over the grid is still trained for all categories at once. With `stratify` each part has
+    its share of the category's documents. Of equal likelihoods the strongest prior wins. `executor` runs the parts in
+    parallel. The last `always` rows are in the training part of each. `settings` go to `fit`.
     """
     matrix = make_matrix_with_bias(X, 0.0)
     labels = labels_as_columns(Y, matrix.shape[0])
@@ -172,7 +172,12 @@ def choose_lam_by_cross_validation(
     divisions = labels.shape[1] if own_divisions else 1
     part = np.full((n, divisions), _NEVER_HELD_OUT)
     for division in range(divisions):
-        part[:drawn, division] = random.permutation(drawn) % folds
+        if stratify:
+            # The permutation orders the documents within each class; parts are dealt in turn.
+            order = np.lexsort((random.permutation(drawn), labels[:drawn, division]))
+            part[order, division] = np.arange(drawn) % folds
+        else:
+            part[:drawn, division] = random.permutation(drawn) % folds
     strengths = np.sort(convert_grid_to_lams(prior, n, grid))[::-1]
     chosen = {**settings, "prior": prior, "seed": seed, "loss": "logistic"}
     parts = _CrossValidationData(

@@ -78,6 +78,15 @@ class Question(StrictSettings):
 
         return min(self.tried, key=rank)
 
+    @property
+    def settings(self) -> set[tuple[str, ...]]:
+        """The last two keys of each path that an option sets, such as (selection, scope)."""
+        return {tuple(path.split(".")[-2:]) for option in self.options.values() for path in option.patch}
+
+    def shares_setting(self, other: Question) -> bool:
+        """Return whether both questions set the same key, of the experiment or of runs."""
+        return not self.settings.isdisjoint(other.settings)
+
     def concerns(self, experiment: str) -> bool:
         """Return whether one of the patterns matches the experiment's name."""
         return any(fnmatchcase(experiment, pattern) for pattern in self.experiments)

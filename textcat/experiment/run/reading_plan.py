@@ -2,16 +2,18 @@
 
 A reading patches settings of the experiment. A patch maps dotted paths to values, checked against the typed model:
 `text.stem` sets a key of the experiment. `runs.WHICH.parameters.lam` sets a key of runs, where WHICH is `*` (all
-runs), names separated by `|`, or `learner:` and learners separated by `|`. A path into a section that an experiment
-may leave out (projection, calibration, resample, a run's search) changes nothing where the section is absent.
+runs), names or patterns such as `f1_*` separated by `|`, or `learner:` and learners separated by `|`. A path into a
+section that an experiment may leave out (projection, calibration, resample, a run's search) changes nothing where the
+section is absent. A setting that only other options of a question name is left out, so that it has its default.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
 from typing import Any, get_origin
 
 from pydantic import BaseModel
@@ -100,27 +102,38 @@ def _make_path_error(path: str, what: str) -> UsageError:
     return UsageError(f"not a setting of experiments: {what}", where=path, hint="Correct the patch's path.")
 
 
-def apply_patch(data: Mapping[str, Any], patch: Patch) -> dict[str, Any]:
-    """Return an experiment's plain data with the patch's values in place."""
+def apply_patch(data: Mapping[str, Any], patch: Patch, left_out: Collection[str] = ()) -> dict[str, Any]:
+    """Return an experiment's plain data with the patch's values in place and without the settings `left_out`.
+
+    What a run leaves out it takes from the experiment, and what the experiment leaves out has its default.
+    """
     patched = deepcopy(dict(data))
+    for path in sorted(left_out):
+        for section, keys in _find_sections(patched, path):
+            _remove_value(section, keys)
     for path, value in patch.items():
-        keys = path.split(".")
-        if keys[0] == "runs":
-            for run in _select_runs(patched.get("runs", {}), keys[1]):
-                if keys[2] != "parameters" or _takes_parameter(run, keys[3]):
-                    _set_value(run, keys[2:], value)
-        else:
-            _set_value(patched, keys, value)
+        for section, keys in _find_sections(patched, path):
+            _set_value(section, keys, value)
     return patched
 
 
+def _find_sections(data: dict[str, Any], path: str) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    """Yield the experiment, or each of its runs that a path means, with the keys within it."""
+    keys = path.split(".")
+    if keys[0] != "runs":
+        yield data, keys
+        return
+    for run in _select_runs(data.get("runs", {}), keys[1]):
+        if keys[2] != "parameters" or _takes_parameter(run, keys[3]):
+            yield run, keys[2:]
+
+
 def _select_runs(runs: Mapping[str, Any], which: str) -> list[dict[str, Any]]:
-    if which == "*":
-        return list(runs.values())
     if which.startswith("learner:"):
         learners = set(which.removeprefix("learner:").split("|"))
         return [run for run in runs.values() if run.get("learner") in learners]
-    return [runs[name] for name in which.split("|") if name in runs]
+    patterns = which.split("|")
+    return [run for name, run in runs.items() if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def _takes_parameter(run: Mapping[str, Any], name: str) -> bool:
@@ -137,6 +150,12 @@ def _set_value(section: dict[str, Any], keys: list[str], value: Any) -> None:
             section[key] = {}
         section = section[key]
     section[keys[-1]] = deepcopy(value)
+
+
+def _remove_value(section: dict[str, Any], keys: list[str]) -> None:
+    for key in keys[:-1]:
+        section = section.get(key) or {}
+    section.pop(keys[-1], None)
 
 
 @dataclass(frozen=True)
@@ -185,7 +204,9 @@ class ReadableExperiment:
         """Return the experiment with the options of these questions alone; others stay as the file has them."""
         data = self.source.data
         for name, option in reading.items():
-            data = apply_patch(data, self.readings.questions[name].options[option].patch)
+            options = self.readings.questions[name].options
+            others = {path for other in options.values() for path in other.patch}
+            data = apply_patch(data, options[option].patch, others - set(options[option].patch))
         try:
             return self.validate(data)
         except UsageError as error:
@@ -206,13 +227,18 @@ class ReadableExperiment:
         """Map questions with options that differ here to a mapping from each option to the one it equals here.
 
         An option that gives the same settings as an earlier one is counted as that one; the literal one comes first.
+        Where another question sets the same thing for other runs, options may differ only under one of its answers.
         """
         found = {}
         for name, question in self.questions.items():
-            kept: dict[str, str] = {}
+            kept: dict[Key, str] = {}
             same: dict[str, str] = {}
+            others = [
+                (each, q) for each, q in self.questions.items() if each != name and q.shares_setting(question)
+            ]
+            contexts = [{}, *({each: option} for each, other in others for option in other.tried)]
             for option in sorted(question.tried, key=lambda each: each != question.literal):
-                key = self.identify(self.apply({name: option}))
+                key = tuple(self.identify(self.apply({**context, name: option})) for context in contexts)
                 same[option] = kept.setdefault(key, option)
             if len(kept) > 1:
                 found[name] = same

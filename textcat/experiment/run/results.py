@@ -264,6 +264,9 @@ def _measure_collection(
         "collection.test_documents": float(test),
         "collection.categories": float(len(vectors.categories)),
         "collection.terms": float(vectors.train.shape[1]),
+        "collection.terms_of_all_documents": float(
+            len(read_array(chain.vectorized.build_folder(context), "vectorizer.kept"))
+        ),
         "collection.features": float(vectors.train.shape[1] if selection == "all" else selection),
     }
 

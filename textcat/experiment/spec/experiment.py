@@ -61,7 +61,7 @@ class ProjectionSettings(StrictSettings):
 class SearchSettings(GrowingSettings):
     """A parameter chosen by cross-validation on the training documents."""
 
-    later = ("own_divisions",)
+    later = ("own_divisions", "stratify")
 
     parameter: str
     grid: list[float] = Field(min_length=1)
@@ -70,6 +70,7 @@ class SearchSettings(GrowingSettings):
     criterion: Literal["micro.f1", "micro.bep", "accuracy", "log-likelihood", "errors"] = "micro.f1"
     per_category: bool = False
     own_divisions: bool = False
+    stratify: bool = False
     seed: int = Field(default=1, ge=0)
 
     @model_validator(mode="after")
@@ -78,6 +79,8 @@ class SearchSettings(GrowingSettings):
             raise ValueError("with per_category the criterion is log-likelihood")
         if self.own_divisions and not self.per_category:
             raise ValueError("own_divisions needs per_category: true")
+        if self.stratify and not self.own_divisions:
+            raise ValueError("stratify needs own_divisions: true")
         return self
 
 

@@ -132,7 +132,7 @@ class LinearLearner(Learner[LinearParameters]):
             grid = grid / 2.0
         choice = choose_lam_by_cross_validation(
             problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
-            own_divisions=search.own_divisions, executor=executor, always=problem.names,
+            own_divisions=search.own_divisions, stratify=search.stratify, executor=executor, always=problem.names,
             **{**_drop_prune(settings), "seed": search.seed},
         )  # fmt: skip
         if parameters.prune == "auto":
