@@ -183,8 +183,6 @@ def test_the_committed_file_is_one_of_the_readings(tmp_path: Path) -> None:
 
 
 OTHERWISE = {
-    # One fold instead of five saves twenty minutes.
-    "zhang_oles_2001/table1": {"folds"},
     # What other answers do, beside table 5.
     "zhang_oles_2001/headers_kept_20newsgroups": {"headers"},
     "zhang_oles_2001/headers_without_groups_20newsgroups": {"headers"},

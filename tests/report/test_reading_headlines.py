@@ -8,24 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textcat.report.specification_curve import HALF_HEIGHT, make_strip
 
 from textcat.experiment.run.multiverse import FORMAT, describe_questions
 from textcat.experiment.run.reading_plan import ReadableExperiment
 from textcat.published.check import CellVerdict, Deviation, Variant, judge_cells
 from textcat.published.printed_tables import load_all_cells
-from textcat.published.readings import FITTED, load_readings
+from textcat.published.readings import Answers, load_readings
 from textcat.published.verdicts import read_printed
 from textcat.report import reading_headlines
 from textcat.report.comparison_tables import format_cell, make_compared_table, number_notes
 from textcat.report.reading_headlines import (
-    Departures,
     describe_choices,
-    find_departures,
-    format_reading_rows,
+    describe_readings,
+    find_answers,
     read_multiverses,
     summarize_by_reading,
 )
+from textcat.report.strips import HALF_HEIGHT, make_strip
 from textcat.yaml_reader import YamlSource
 
 CELLS = {cell.id: cell for cell in load_all_cells()}
@@ -41,44 +40,44 @@ def judge(differences: dict[str, float], deviations: tuple[Deviation, ...] = ())
     return judge_cells(measured, cells, {}, deviations)
 
 
-def summarize_bep(minimum: float, maximum: float) -> dict[str, Any]:
-    """A multiverse of two readings, in which every break-even point has this range around print."""
-    cells = {}
-    for cell in BEP:
-        printed = read_printed(str(cell.printed), cell.unit).value
-        cells[cell.id] = {
-            "min": printed + minimum,
-            "max": printed + maximum,
-            "default_verdict": "differs",
-            "nearest_verdict": "reproduced",
+def summarize_bep() -> dict[str, Any]:
+    """What a search found where every break-even point is reproduced, but off under the literal reading."""
+    printed = {cell.id: read_printed(str(cell.printed), cell.unit).value for cell in BEP}
+    return {
+        name: {
+            "literal": value - 3.0,
+            "reconstructed": value,
+            "held_out": value + 1.5,
+            "verdicts": ["differs", "reproduced", "close"],
+            "range": [value - 5.0, value + 2.5],
         }
-    return {"cells": cells, "default": {"options": {}}, "readings": [{"options": {}}, {"options": {}}]}
+        for name, value in printed.items()
+    }
 
 
 def write_multiverse(folder: Path, questions: dict[str, Any]) -> None:
     summary = {
-        "format": FORMAT, "paper": "zhang_oles_2001", "questions": questions, "claims": {},
-        "experiments": {"reuters_modapte": summarize_bep(-3.0, 1.0)},
+        "format": FORMAT, "paper": "zhang_oles_2001", "questions": questions, "experiments": {},
+        "cells": summarize_bep(), "chance": [3.0, 1.0],
     }  # fmt: skip
     (folder / "zhang_oles_2001").mkdir(parents=True)
     (folder / "zhang_oles_2001" / "multiverse.json").write_text(json.dumps(summary))
 
 
-def test_the_counts_of_the_readings_are_apart_and_add_up(tmp_path: Path) -> None:
+def test_each_number_is_counted_once_under_each_reading(tmp_path: Path) -> None:
     write_multiverse(tmp_path, describe_questions(load_readings("zhang_oles_2001")))
-    verdicts = judge_cells({}, load_all_cells(), {})
-    found = summarize_by_reading(verdicts, tmp_path)
-    tables = sum(1 for cell in CELLS.values() if cell.group == "tables" and cell.printed and cell.counted)
-    assert sum(found[name]["counted"] for name in ("default", "fitted", "other")) == tables
-    nearest = found["nearest"]
-    assert (nearest["cells"], nearest["papers"], nearest["how"]) == (len(BEP), ["zhang_oles_2001"], FITTED)
-    assert nearest["headline"] == {"reproduced": len(BEP), "close": 0, "off": 0}
-    assert nearest["default_headline"] == {"reproduced": 0, "close": 0, "off": len(BEP)}
-    assert nearest["experiments"] == {"reuters_modapte": 2}
-    rows = format_reading_rows(found)
-    assert sum(int(row[-1]) for row in rows[:-2]) == tables
-    assert rows[-2][1:4] == [str(len(BEP)), "0", "0"]
-    assert summarize_by_reading(verdicts, None)["nearest"]["cells"] == 0
+    found = summarize_by_reading(judge({cell.id: 0.0 for cell in BEP}), tmp_path)
+    assert (found["judged"], found["searched"]) == (len(BEP), len(BEP))
+    assert found["held_out"] == {"reproduced": 0, "close": len(BEP), "off": 0}
+    assert found["reconstructed"] == {"reproduced": len(BEP), "close": 0, "off": 0}
+    assert found["literal"] == {"reproduced": 0, "close": 0, "off": len(BEP)}
+    assert found["papers"]["zhang_oles_2001"]["held_out"] == found["held_out"]
+    assert found["chance"] == {"mean": 3.0, "sd": 1.0}
+    assert f"{len(BEP)} are close under readings that were found without them" in describe_readings(found)
+    # Without a search all readings are that of the experiment file, and the headline says so.
+    alone = summarize_by_reading(judge({cell.id: 0.0 for cell in BEP}), None)
+    assert alone["held_out"] == alone["literal"] == found["reconstructed"]
+    assert f"readings of {len(BEP)} numbers were not searched" in describe_readings(alone)
 
 
 def test_readings_under_other_questions_are_not_counted(tmp_path: Path) -> None:
@@ -86,30 +85,33 @@ def test_readings_under_other_questions_are_not_counted(tmp_path: Path) -> None:
     assert read_multiverses(tmp_path) == {}
 
 
-def test_a_table_says_how_its_open_questions_were_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert find_departures("reuters_modapte") == Departures()
-    assert find_departures("an experiment of a user") == Departures()
-    assert describe_choices(["reuters_modapte"]).endswith("chosen without any test result.")
+def test_a_table_says_which_reading_it_is_and_what_is_least_certain(monkeypatch: pytest.MonkeyPatch) -> None:
     assert describe_choices(["an experiment of a user"]) == ""
-    name, readings = "gao_2003/table1", load_readings("gao_2003")
-    file = ReadableExperiment.load(name, readings)
-    other = file.apply_options({"length": "one_and_a_half", "beta": "zero"}).model_dump(mode="json")
-    patched = replace(file, source=YamlSource(other))
+    readings = load_readings("zhang_oles_2001")
+    literal = ReadableExperiment.load("reuters_modapte", readings)
+    made = literal.apply({"title": "doubled", "stemming": "none"}).model_dump(mode="json")
+    patched = replace(literal, source=YamlSource(made))
+    answers = Answers(
+        reconstructed={"title": "doubled", "scope": "common_threshold"},
+        certainty={"title": 0.93, "scope": 1.0},
+    )
     monkeypatch.setattr(ReadableExperiment, "load", lambda *_: patched)
-    monkeypatch.setattr(reading_headlines, "find_departures", find_departures.__wrapped__)
-    found = reading_headlines.find_departures(name)
-    assert (found.fitted, set(found.questions)) == (("length",), {"length", "beta"})
-    assert describe_choices([name]) == (
-        "Open questions: answers fitted to test results: length; answers other than the default reading's, or left "
-        "to a setting's default: beta; otherwise the default reading."
+    monkeypatch.setattr(reading_headlines, "load_answers", lambda: {"zhang_oles_2001": answers})
+    monkeypatch.setattr(
+        reading_headlines, "find_reading", lambda *_: {**readings.literal, **answers.reconstructed}
+    )
+    monkeypatch.setattr(reading_headlines, "find_answers", find_answers.__wrapped__)
+    assert describe_choices(["reuters_modapte"]) == (
+        "Reading: reconstructed from the paper's printed numbers; least certain answer: title doubled "
+        "(93 % of resamples). Answered otherwise here: scope, stemming."
     )
 
 
 def test_a_strip_has_a_column_for_each_cell_with_its_range() -> None:
     entries = judge({cell.id: -2.0 for cell in BEP})
-    strip = make_strip(entries, {"reuters_modapte": summarize_bep(-5.0, 2.5)})
+    strip = make_strip(entries, {name: tuple(cell["range"]) for name, cell in summarize_bep().items()})
     assert strip is not None
-    assert (len(strip.cells), strip.points, strip.readings) == (len(BEP), 5.0, 2)
+    assert (len(strip.cells), strip.points, strip.ranged) == (len(BEP), 5.0, True)
     assert strip.tolerance == HALF_HEIGHT / 5
     first = strip.cells[0]
     # Above print is up, where y is negative.
@@ -120,7 +122,7 @@ def test_a_strip_has_a_column_for_each_cell_with_its_range() -> None:
 def test_a_strip_without_readings_has_no_ranges_and_without_numbers_there_is_none() -> None:
     strip = make_strip(judge({BEP[0].id: 60.0}), {})
     assert strip is not None
-    assert (strip.cells[0].low, strip.readings, strip.points) == (None, 0, 25.0)
+    assert (strip.cells[0].low, strip.ranged, strip.points) == (None, False, 25.0)
     assert strip.cells[0].measured == -HALF_HEIGHT
     assert make_strip(judge_cells({}, BEP, {}), {}) is None
 

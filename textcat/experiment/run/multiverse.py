@@ -82,7 +82,7 @@ class Laboratory:
         return make_plan(experiment, source.path, source.fingerprint)
 
     def measure(self, plan: Plan) -> tuple[RunMeasures, float]:
-        """Return all measures of all runs, and the seconds that they took when they were first measured."""
+        """Return all measures of all runs, and the seconds that all their steps took when they were made."""
 
         def make(folder: Path) -> None:
             for step in plan.steps():
@@ -93,9 +93,11 @@ class Laboratory:
             write_json(folder, "measures", get_run_measures(collect_results(plan, self.context)))
 
         artifact = self.context.store.build(make_reading_recipe(plan), make)
+        steps = [self.context.store.find(step.recipe) for step in plan.steps()]
+        seconds = max(artifact.seconds, sum(step.seconds for step in steps if step))
         if not self.keep:
             self._free_space()
-        return read_json(artifact.folder, "measures"), artifact.seconds
+        return read_json(artifact.folder, "measures"), seconds
 
     def _free_space(self) -> None:
         """Delete the models and scores of all but the last readings."""
@@ -120,6 +122,7 @@ class MeasuredExperiment:
     cells: tuple[PublishedCell, ...]
     laboratory: Laboratory
     screen: tuple[str, ...] = ()
+    has_screen: bool = False
     earlier: Mapping[tuple[str, ...], CellValues] = field(default_factory=dict)
     values: dict[tuple[str, ...], CellValues] = field(default_factory=dict)
     measures: dict[tuple[str, ...], RunMeasures] = field(default_factory=dict)
@@ -166,8 +169,12 @@ class MeasuredExperiment:
         )
 
     def _measure(self, reading: Mapping[str, str]) -> None:
-        """Measure a reading, or take its values from an earlier command; the literal one is always measured."""
-        key, is_literal = self.key(reading), self.key(reading) == self.key(self.literal)
+        """Measure a reading, or take its values from an earlier command; the literal one is measured anew.
+
+        Of an experiment that has a screen, the literal reading of the screen tells whether earlier numbers still hold.
+        """
+        key = self.key(reading)
+        is_literal = key == self.key(self.literal) and not (self.has_screen and key in self.earlier)
         if key in self.earlier and not is_literal:
             self.values[key] = self.earlier[key]
             return
@@ -280,14 +287,9 @@ class Multiverse:
             for name, same in measured.same.items():
                 found.setdefault(name, {}).update(dict.fromkeys(same.values()))
         self.choices = {name: self._make_choice(name, list(options)) for name, options in found.items()}
-        self.searched = [each for each in self.experiments if each.screen or not self._has_screen(each)]
+        self.searched = [each for each in self.experiments if not each.has_screen]
         self.evidence = Evidence(
             tuple(cell for each in self.searched for cell in each.cells if is_evidence(cell))
-        )
-
-    def _has_screen(self, measured: MeasuredExperiment) -> bool:
-        return any(
-            each.screen and each.experiment.name == measured.experiment.name for each in self.experiments
         )
 
     def _make_choice(self, name: str, effective: Sequence[str]) -> Choice:
@@ -380,7 +382,7 @@ def load_multiverse(
                 for cell in cells
                 if not patterns or any(fnmatchcase(cell.run, each) for each in patterns)
             )
-            each = MeasuredExperiment(experiment, seen, laboratory, patterns)
+            each = MeasuredExperiment(experiment, seen, laboratory, patterns, bool(screen) and not patterns)
             each.earlier = read_earlier(earlier.get(paper), experiment, each.name, [cell.id for cell in seen])
             measured.append(each)
     return Multiverse(papers, measured, laboratory)

@@ -4,8 +4,8 @@ It starts from the literal reading and changes one question at a time, until no 
 questions at once whose options move the same numbers; options that are hopeless at the start are tried again in pairs
 only. A change away from the words of a paper needs a lower misfit in
 at least 90 % of the resamples of the evidence, and 99 % where the paper's own text speaks for the literal option; a
-change back needs none. Experiments are measured in the order of their cost, and a change that is plainly worse on the
-cheap ones is not measured on the others.
+change back needs none. Experiments with much evidence for their cost are measured first, and a change that is plainly
+worse on them is not measured on the others.
 """
 
 from __future__ import annotations
@@ -83,11 +83,14 @@ class ReadingSearch:
     ran_out: bool = False
 
     def __post_init__(self) -> None:
-        """Leave out experiments without evidence; the cheapest come first."""
-        wanted = set(self.evidence.ids)
-        literal = {name: choice.literal for name, choice in self.choices.items()}
-        judged = [each for each in self.benches if wanted & set(each.find_losses(literal) or ())]
-        self.benches = sorted(judged, key=lambda bench: bench.cost)
+        """Leave out experiments without evidence; those that cost least for the weight of their evidence come first."""
+        weights = dict(zip(self.evidence.ids, self.evidence.weights, strict=True))
+        known = {
+            bench.name: sum(weights.get(cell, 0.0) for cell in bench.find_losses(self.literal) or ())
+            for bench in self.benches
+        }
+        judged = [bench for bench in self.benches if known[bench.name] > 0]
+        self.benches = sorted(judged, key=lambda bench: bench.cost / known[bench.name])
 
     @property
     def literal(self) -> Reading:
@@ -104,8 +107,11 @@ class ReadingSearch:
             losses |= found
         return self.evidence.compute_misfit(losses)
 
-    def compare(self, new: Reading, old: Reading) -> Comparison | None:
-        """Compare two readings, and stop as soon as the new one is hopeless; None where no time is left."""
+    def compare(self, new: Reading, old: Reading, *, first_only: bool = False) -> Comparison | None:
+        """Compare two readings, and stop as soon as the new one is hopeless; None where no time is left.
+
+        With `first_only` only the first experiment in which they differ has a say.
+        """
         ours: dict[str, float] = {}
         theirs: dict[str, float] = {}
         result = Comparison(0.0, 0.5)
@@ -120,7 +126,7 @@ class ReadingSearch:
             self._note_movement(new, old, bench.name, measured, before)
             gain, share = self.evidence.compare(ours, theirs)
             result = Comparison(gain, share, complete=position + 1 == len(differing))
-            if share < HOPELESS:
+            if share < HOPELESS or first_only:
                 break
         return result
 
@@ -143,7 +149,7 @@ class ReadingSearch:
         return self.drop_unclear(current, options)
 
     def _rank_options(self, start: Reading, questions: Iterable[str]) -> dict[str, list[str]]:
-        """Return the options of each question that are not hopeless, and the questions with the largest gains first."""
+        """Return the options that are not hopeless on the first experiment, questions with large gains first."""
         options: dict[str, list[str]] = {}
         gains: dict[str, float] = {}
         for name in questions:
@@ -151,7 +157,7 @@ class ReadingSearch:
             for option in self.choices[name].options:
                 if option == start[name]:
                     continue
-                found = self.compare({**start, name: option}, start)
+                found = self.compare({**start, name: option}, start, first_only=True)
                 if found is None or found.share >= HOPELESS:
                     options[name].append(option)
                     gains[name] = max(gains[name], found.gain if found else 0.0)
