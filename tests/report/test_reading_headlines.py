@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from textcat.experiment.run.multiverse import FORMAT, describe_questions
+from textcat.experiment.run.multiverse import FORMAT
 from textcat.experiment.run.reading_plan import ReadableExperiment
 from textcat.published.check import CellVerdict, Deviation, Variant, judge_cells
 from textcat.published.printed_tables import load_all_cells
@@ -55,9 +55,9 @@ def summarize_bep() -> dict[str, Any]:
     }
 
 
-def write_multiverse(folder: Path, questions: dict[str, Any]) -> None:
+def write_multiverse(folder: Path, options: Any) -> None:
     summary = {
-        "format": FORMAT, "paper": "zhang_oles_2001", "questions": questions, "experiments": {},
+        "format": FORMAT, "paper": "zhang_oles_2001", "options": options, "questions": {}, "experiments": {},
         "cells": summarize_bep(), "chance": [3.0, 1.0],
     }  # fmt: skip
     (folder / "zhang_oles_2001").mkdir(parents=True)
@@ -65,7 +65,7 @@ def write_multiverse(folder: Path, questions: dict[str, Any]) -> None:
 
 
 def test_each_number_is_counted_once_under_each_reading(tmp_path: Path) -> None:
-    write_multiverse(tmp_path, describe_questions(load_readings("zhang_oles_2001")))
+    write_multiverse(tmp_path, load_readings("zhang_oles_2001").patches)
     found = summarize_by_reading(judge({cell.id: 0.0 for cell in BEP}), tmp_path)
     assert (found["judged"], found["searched"]) == (len(BEP), len(BEP))
     assert found["held_out"] == {"reproduced": 0, "close": len(BEP), "off": 0}
@@ -80,8 +80,8 @@ def test_each_number_is_counted_once_under_each_reading(tmp_path: Path) -> None:
     assert f"readings of {len(BEP)} numbers were not searched" in describe_readings(alone)
 
 
-def test_readings_under_other_questions_are_not_counted(tmp_path: Path) -> None:
-    write_multiverse(tmp_path, {"another": {}})
+def test_readings_under_other_options_are_not_counted(tmp_path: Path) -> None:
+    write_multiverse(tmp_path, "other options")
     assert read_multiverses(tmp_path) == {}
 
 

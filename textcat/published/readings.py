@@ -109,6 +109,14 @@ class Readings(StrictSettings):
         """The literal reading."""
         return {name: question.literal for name, question in self.questions.items()}
 
+    @property
+    def patches(self) -> dict[str, Any]:
+        """What the options of each question set, the literal one first; their reasons may be reworded."""
+        return {
+            name: [question.literal, {option: entry.patch for option, entry in question.tried.items()}]
+            for name, question in self.questions.items()
+        }
+
     @model_validator(mode="after")
     def _check_patches_apart(self) -> Readings:
         """Refuse two questions that set the same thing, since the later one would silently win."""

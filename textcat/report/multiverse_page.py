@@ -54,7 +54,7 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
         summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if summary["format"] != FORMAT:
             raise ValueError(f"format {summary['format']}")
-        if not {"paper", "questions", "experiments"} <= summary.keys():
+        if not {"paper", "options", "questions", "experiments"} <= summary.keys():
             raise ValueError("a part is missing")
         return summary
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -71,7 +71,7 @@ def merge_summaries(before: Mapping[str, Any] | None, new: Mapping[str, Any]) ->
         return dict(new)
     merged = {**new, "experiments": {**before["experiments"], **new["experiments"]}}
     unfinished = "readings" not in new or not new["complete"]
-    if "readings" in before and before["complete"] and before["questions"] == new["questions"] and unfinished:
+    if "readings" in before and before["complete"] and before["options"] == new["options"] and unfinished:
         merged |= {name: before[name] for name in FOUND if name in before} | {"complete": True}
     return merged
 

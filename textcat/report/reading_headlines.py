@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from textcat.experiment.run.multiverse import READINGS, describe_questions
+from textcat.experiment.run.multiverse import READINGS
 from textcat.experiment.run.reading_plan import ReadableExperiment
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.published.check import HEADLINE, CellVerdict, count_verdicts
@@ -91,7 +91,7 @@ def read_multiverses(folder: Path) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for paper in PAPERS:
         summary = read_summary(folder / paper)
-        is_current = summary is not None and summary["questions"] == describe_questions(load_readings(paper))
+        is_current = summary is not None and summary["options"] == load_readings(paper).patches
         if summary is not None and is_current and "cells" in summary:
             found[paper] = summary
     return found

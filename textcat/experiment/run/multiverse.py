@@ -440,6 +440,7 @@ def summarize(multiverse: Multiverse, paper: str, found: Mapping[str, Any] | Non
         "format": FORMAT,
         "paper": multiverse.papers[paper].paper,
         "complete": not multiverse.laboratory.ran_out,
+        "options": multiverse.papers[paper].patches,
         "questions": describe_questions(multiverse.papers[paper]),
         "experiments": {
             each.name: {
