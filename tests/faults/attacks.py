@@ -381,7 +381,7 @@ def refuse_folders(setting: Setting, tries: int) -> Iterator[str]:
     options = [
         ("run", "any", "--results"),
         ("run", "any", "--data"),
-        ("generate", "rcv1-like", "--documents", "9", "--to"),
+        ("fetch", "any", "--export"),
     ]
     for number in range(tries):
         name = ["file", "pipe", "link", "loop"][number % 4]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from textcat.cli.completion import complete_models
 from textcat.cli.options import (
     add_backend_options,
     add_common_options,
@@ -48,7 +47,7 @@ add_encoding_option = click.option(
 
 
 @click.command("predict", epilog="Example:  textcat predict data/models/reuters_modapte/logistic news.jsonl")
-@click.argument("model", type=click.Path(path_type=Path), shell_complete=complete_models)
+@click.argument("model", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option(
     "--format",
@@ -203,7 +202,7 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
 @click.command(
     "explain", epilog="Example:  textcat explain data/models/reuters_modapte/logistic -c grain story.txt"
 )
-@click.argument("model", type=click.Path(path_type=Path), shell_complete=complete_models)
+@click.argument("model", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("document", type=click.File("rb"), required=False)
 @click.option("-c", "--category", help="The category.  [default: the accepted ones]")
 @click.option(

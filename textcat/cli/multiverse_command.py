@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.completion import complete_papers_and_experiments
 from textcat.cli.options import (
     CommandSettings,
     Duration,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     nargs=-1,
     required=True,
     metavar="EXPERIMENT|PAPER...",
-    shell_complete=complete_papers_and_experiments,
+    type=click.Path(readable=False),
 )
 @click.option("--budget", type=Duration(), help="Start no further reading after this time, such as 20m.")
 @click.option(

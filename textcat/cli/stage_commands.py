@@ -14,7 +14,6 @@ from warnings import catch_warnings, filterwarnings
 
 import click
 
-from textcat.cli.completion import complete_experiments
 from textcat.cli.main import COMMANDS
 from textcat.cli.options import (
     CommandSettings,
@@ -41,7 +40,7 @@ def make_stage_command(stage: str, detail: str) -> click.Command:
 
     @click.command(stage, help=f"{COMMANDS[stage]}\n\n{detail}", epilog=STAGE_EPILOG.format(stage=stage))
     @click.argument(
-        "experiments", nargs=-1, required=True, metavar="EXPERIMENT...", shell_complete=complete_experiments
+        "experiments", nargs=-1, required=True, metavar="EXPERIMENT...", type=click.Path(readable=False)
     )
     @add_backend_options
     @add_work_options
@@ -274,7 +273,7 @@ evaluate_command = make_stage_command(
 
 
 @click.command("run", epilog="Example:  textcat run configs/reuters_modapte.yaml --jobs 2")
-@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=complete_experiments)
+@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", type=click.Path(readable=False))
 @click.option("--all", "all_papers", is_flag=True, help="Run every experiment of the five papers.")
 @click.option("--keep-going", is_flag=True, help="Continue with the other experiments if one fails.")
 @click.option(
@@ -313,7 +312,7 @@ def run_command(
 
 
 @click.command("report", epilog=STAGE_EPILOG.format(stage="report"))
-@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=complete_experiments)
+@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", type=click.Path(readable=False))
 @click.option(
     "--matrix", is_flag=True, help="Write results/reproduction.md, .html and .json from all results."
 )

@@ -78,8 +78,8 @@ def open_plugin_corpus(
     return PluginCorpus(plugin, opened)
 
 
-# Formats of a user's own documents. Their `folder` is a file, except for `folders` and `rcv1-like` (the files that
-# `textcat generate` writes).
+# Formats of a user's own documents. Their `folder` is a file, except for `folders` and `rcv1-like` (token files in
+# the format of RCV1-v2).
 OWN_TEXT_FORMATS = (*TABLES, "folders")
 OWN_FORMATS = (*OWN_TEXT_FORMATS, "svmlight", "rcv1-like")
 
