@@ -16,11 +16,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -40,14 +38,12 @@ from tests.faults.workplace import (
     report_contents,
     textcat_in_child,
 )
-from tests.plugins import test_misbehaving as plugins
 from tests.serving.small_model import platt, small_model
 from textcat.cli.main import group
 from textcat.compile import _is_whole, compile_kernel
 from textcat.corpora import fetch_corpus
 from textcat.corpora.fetch.collection import find_fetched
 from textcat.errors import BadDataError, TextcatError
-from textcat.plugins import Plugin
 from textcat.serving.categorizer import read_categorizer, write_categorizer
 
 
@@ -336,21 +332,6 @@ def change_archives(setting: Setting, tries: int) -> Iterator[str]:
         yield "" if size < 20_000 else f"{size} bytes"
 
 
-def misbehave_as_plugins(setting: Setting, tries: int) -> Iterator[str]:
-    """Plugins that return wrong types, wrong shapes or NaN, or overwrite their arguments: refused by name."""
-    for number in range(tries):
-        kind, name, thing = plugins.BAD[number % len(plugins.BAD)]
-        folder = setting.folder / f"plugin{number}"
-        folder.mkdir()
-        with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
-            entry = type("Entry", (EntryPoint,), {"load": lambda _, thing=thing: thing})
-            plugin = Plugin(kind, "bad", "bad-package", "1.0", entry("bad", "bad:thing", f"textcat.{kind}"))
-            patch.setattr("textcat.plugins.list_plugins", lambda asked: (plugin,) if asked == kind else ())  # noqa: B023
-            error = plugins.run(folder, kind).exception
-        named = isinstance(error, TextcatError) and "bad-package 1.0" in str(error)
-        yield "" if named else f"{kind}, {name}: {error!r}"
-
-
 def break_tables(setting: Setting, tries: int) -> Iterator[str]:
     """Bytes that are not UTF-8 anywhere in a table: whole rows are left out, the others keep number and text."""
     rows = [f'"text {n}\nof two lines"' if n % 3 else f"text {n}" for n in range(1, 13)]
@@ -404,7 +385,6 @@ ATTACKS: dict[str, tuple[Callable[[Setting, int], Iterator[str]], int]] = {
     "killed fetches": (kill_fetches, 30),
     "hostile servers": (answer_badly, 7),
     "changed archives": (change_archives, 2000),
-    "misbehaving plugins": (misbehave_as_plugins, len(plugins.BAD)),
     "broken tables": (break_tables, 2000),
     "paths that are no folders": (refuse_folders, 12),
 }

@@ -21,10 +21,7 @@ KINDS = ("corpora", "experiments", "tables", "learners", "methods")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @add_common_options
 def list_command(kind: str, as_json: bool, **settings: Any) -> None:
-    """List corpora, experiments, published tables, learners or methods.
-
-    Methods include the plugins of installed packages.
-    """
+    """List corpora, experiments, published tables, learners or methods."""
     options = read_command_settings(settings)
     listed = {
         "corpora": _list_corpora,

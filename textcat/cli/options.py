@@ -185,7 +185,7 @@ add_backend_options = _join_options(
         envvar="TEXTCAT_BACKEND",
         help="How to run independent work (text chunks, folds, grid points, category blocks, batches to predict) in "
         "parallel.  "
-        "[env: TEXTCAT_BACKEND; default: one after another on --jobs threads; plugin tokenizers in --jobs processes]",
+        "[env: TEXTCAT_BACKEND; default: one after another on --jobs threads; own tokenizers in --jobs processes]",
     ),
     click.option(
         "--scheduler",

@@ -25,11 +25,12 @@ from platform import node, python_version_tuple
 from typing import Any
 
 import dask
-from distributed import CancelledError, Client, KilledWorker, LocalCluster, Security, rpc
+from distributed import CancelledError, Client, KilledWorker, LocalCluster, Security, WorkerPlugin, rpc
 from distributed import TimeoutError as NotYet
 
 import textcat
 from textcat.errors import StageFailedError
+from textcat.extensions import ImportedModule, list_imported
 from textcat.parallel.executors import (
     ITEMS_AHEAD,
     Item,
@@ -61,6 +62,7 @@ class DaskExecutor:
         self._jobs = jobs
         self._stack = ExitStack()
         self._checked: set[str] = set()
+        self._imported: tuple[ImportedModule, ...] = ()
         self._client = self._stack.enter_context(_connect(scheduler)) if scheduler else None
 
     @property
@@ -114,6 +116,7 @@ class DaskExecutor:
         with self._report_scheduler_errors():
             self._wait_for_workers(time.monotonic() + MAX_SECONDS_WITHOUT_WORKERS)
             self._check_workers()
+            self._import_on_workers()
             [scattered] = self.client.scatter([shared], broadcast=True, hash=False)
         versions, futures = collect_versions(), deque[Any]()
         most = ITEMS_AHEAD * self.size if ahead is None else ahead
@@ -194,11 +197,25 @@ class DaskExecutor:
             )
         self._checked.update(new)
 
+    def _import_on_workers(self) -> None:
+        """Import the modules of experiments on all workers, also those that join later."""
+        imported = list_imported()
+        if imported != self._imported:
+            self.client.register_plugin(_ImportPlugin(imported), name="textcat imports")
+            self._imported = imported
+
     def _wait_for_workers(self, until: float) -> None:
         while not self.client.ncores():
             if time.monotonic() > until:
                 raise _make_no_workers_error(self.client)
             time.sleep(0.1)
+
+
+class _ImportPlugin(WorkerPlugin):  # type: ignore[misc] # distributed has no types
+    """Modules, which are imported on a worker when this is read there."""
+
+    def __init__(self, imported: tuple[ImportedModule, ...]) -> None:
+        self.imported = imported
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from urllib.parse import urlsplit
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from textcat.errors import StageFailedError, UsageError
+from textcat.extensions import ImportedModule, list_imported
 
 _PREFIX = "textcat-shared-"
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - folders in it are made by mkdtemp
@@ -200,7 +201,7 @@ class LocalExecutor:
         folder = str(self.shared_folder) if self.shared_folder else None
         backend = _JOBLIB_BACKENDS[self.kind]
         pool = Parallel(n_jobs=self.size, backend=backend, return_as="generator", temp_folder=folder)
-        run = partial(_run_for_parent, os.getpid())
+        run = partial(_run_for_parent, list_imported(), os.getpid())
         limit = limit_to_one_thread() if self.kind == "threads" else nullcontext()
         rounds = _divide_into_rounds(items, ITEMS_AHEAD * self.size)
         try:
@@ -225,7 +226,9 @@ def _divide_into_rounds(items: Iterable[Item], most: int) -> Iterator[Sequence[I
         yield following
 
 
-def _run_for_parent(parent: int, function: Callable[..., Any], *arguments: Any) -> Any:
+def _run_for_parent(
+    _imported: Sequence[ImportedModule], parent: int, function: Callable[..., Any], *arguments: Any
+) -> Any:
     end_with_parent(parent)
     return run_single_threaded(function, *arguments)
 
