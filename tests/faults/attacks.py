@@ -10,8 +10,6 @@ import random
 import resource
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -22,14 +20,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.conftest import PROJECT
 from tests.faults import test_fetching as web
 from tests.faults.kills import die_at, kill_many, unsound_artifacts
 from tests.faults.test_broken_tables import BAD as BAD_BYTE
 from tests.faults.test_broken_tables import read as read_table
 from tests.faults.test_changed_documents import change_in_place
 from tests.faults.test_odd_archives import unpack, write_tar, write_zip
-from tests.faults.test_schedulers import ORPHANS, _descendants, _is_running
+from tests.faults.test_workers import _workers_of
 from tests.faults.workplace import (
     Place,
     exit_code_of,
@@ -170,7 +167,7 @@ def kill_workers(setting: Setting, tries: int) -> Iterator[str]:
         command = place.command("--offline", "--backend", "processes", "-j", "2")
         child = textcat_in_child(command, log)
         until = time.monotonic() + 60
-        while not (workers := _find_workers(child)) and time.monotonic() < until:
+        while not (workers := _workers_of(child)) and time.monotonic() < until:
             if has_ended_within(child, 0.01) is not None:
                 break
         else:
@@ -185,42 +182,11 @@ def kill_workers(setting: Setting, tries: int) -> Iterator[str]:
         yield compare(place, setting.finished)
 
 
-def _find_workers(process: int) -> list[int]:
-    found = []
-    for child in _descendants(process):
-        try:
-            if b"popen_loky_posix" in Path(f"/proc/{child}/cmdline").read_bytes():
-                found.append(child)
-        except OSError:
-            continue
-    return found
-
-
 def _kill(process: int) -> None:
     try:
         os.kill(process, signal.SIGKILL)
     except ProcessLookupError:
         return
-
-
-def kill_parents(setting: Setting, tries: int) -> Iterator[str]:
-    """SIGKILL of a process with two workers: all helpers end within 5 seconds."""
-    for number in range(tries):
-        notes = setting.folder / f"parent{number}"
-        notes.mkdir()
-        (notes / "orphans.py").write_text(ORPHANS)
-        environment = os.environ | {"PYTHONPATH": str(PROJECT), "JOBLIB_TEMP_FOLDER": str(notes)}
-        command = [sys.executable, str(notes / "orphans.py"), "processes", str(notes)]
-        parent = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 120
-        while len(list(notes.glob("at-work-*"))) < 2 and time.monotonic() < until:
-            time.sleep(0.05)
-        helpers = _descendants(parent.pid)
-        parent.kill()
-        parent.wait()
-        time.sleep(5)
-        left = [helper for helper in helpers if _is_running(helper)]
-        yield f"still running: {left}" if left or len(helpers) < 2 else ""
 
 
 def flip_bits_of_models(setting: Setting, tries: int) -> Iterator[str]:
@@ -378,7 +344,6 @@ ATTACKS: dict[str, tuple[Callable[[Setting, int], Iterator[str]], int]] = {
     "damaged results": (damage_reports, 20),
     "limited file sizes": (limit_file_sizes, 10),
     "killed workers": (kill_workers, 4),
-    "killed parents": (kill_parents, 2),
     "flipped bits in models": (flip_bits_of_models, 500),
     "flipped bits in kernels": (flip_bits_of_kernels, 500),
     "documents changed in place": (change_documents, 50),

@@ -107,16 +107,15 @@ def run_experiments_at_once(
 
     Return as `run_experiments` does. An artifact that two experiments need is made once: the other one waits for it.
     """
-    from textcat.parallel.executors import LocalExecutor, open_shared_folder, remove_abandoned_folders
+    from textcat.parallel.executors import LocalExecutor
 
     failures: list[TextcatError] = []
     progress = make_progress_bar()
     progress(0, len(experiments), "experiments")
-    remove_abandoned_folders()
-    with open_shared_folder() as folder, catch_warnings():
+    with catch_warnings():
         # joblib warns of running tasks that are stopped, because the first failure ends the command.
         filterwarnings("ignore", message=".* have been cancelled", category=UserWarning)
-        executor = LocalExecutor("processes", at_once, folder)
+        executor = LocalExecutor("processes", at_once)
         with closing(executor.map_items(_run_in_worker, settings, experiments)) as runs:
             for done, run in enumerate(runs, start=1):
                 click.echo(run.messages, err=True, nl=False)

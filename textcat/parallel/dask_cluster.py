@@ -12,8 +12,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -266,54 +264,28 @@ def _silence_dask_logs() -> None:
 
 
 def _connect(scheduler: str) -> Any:
-    _require_scheduler(scheduler)
-    try:
-        return Client(scheduler, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise _make_silence_error(scheduler) from error
+    """Return a client of the scheduler at an address.
 
-
-def _require_scheduler(address: str) -> None:
-    """Raise StageFailedError unless a Dask scheduler answers at the address in time.
-
-    Dask's own client tries for more than a minute, or stops with a traceback, where something else listens.
+    It is asked first: where something else listens, Dask's client waits without end or prints tracebacks.
     """
-    probe = ThreadPoolExecutor(1)
     try:
-        answer = probe.submit(asyncio.run, _identify(address)).result(2 * CONNECT_TIMEOUT_SECONDS)
-    except (OSError, FutureTimeoutError, NotYet) as error:
-        raise _make_silence_error(address) from error
+        asyncio.run(asyncio.wait_for(_require_scheduler(scheduler), CONNECT_TIMEOUT_SECONDS))
+        return Client(scheduler, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
     except Exception as error:
         raise StageFailedError(
-            f"the server is not a Dask scheduler, or has other settings ({type(error).__name__}: {error})",
-            where=address,
-            hint="Check the port and the protocol (tcp or tls).",
+            f"no Dask scheduler answers ({type(error).__name__}: {error})",
+            where=scheduler,
+            hint="Start one with `dask scheduler` and workers with `dask worker ADDRESS`, or leave out --scheduler "
+            "to use workers on this machine.",
         ) from error
-    finally:
-        probe.shutdown(wait=False)
-    kind = answer.get("type") if isinstance(answer, dict) else None
-    if kind != "Scheduler":
-        raise StageFailedError(
-            f"there is a Dask {str(kind).lower()}, not a scheduler",
-            where=address,
-            hint="Give the address that `dask scheduler` prints.",
-        )
 
 
-async def _identify(address: str) -> Any:
-    """Ask a Dask server what it is."""
+async def _require_scheduler(address: str) -> None:
     arguments = Security().get_connection_args("client")
     async with rpc(address, timeout=CONNECT_TIMEOUT_SECONDS, connection_args=arguments) as server:
-        return await asyncio.wait_for(server.identity(), CONNECT_TIMEOUT_SECONDS)
-
-
-def _make_silence_error(scheduler: str) -> StageFailedError:
-    return StageFailedError(
-        f"no Dask scheduler answers within {CONNECT_TIMEOUT_SECONDS:g} seconds",
-        where=scheduler,
-        hint="Start one with `dask scheduler` and workers with `dask worker ADDRESS`, or leave out --scheduler "
-        "to use workers on this machine.",
-    )
+        found = (await server.identity())["type"]
+    if found != "Scheduler":
+        raise ValueError(f"there is a Dask {found}")
 
 
 def _start_local_cluster(stack: ExitStack, jobs: int) -> Any:
