@@ -231,7 +231,7 @@ _OTHERS: dict[str, dict[str, Any]] = {
     "perceptron_tree": {"parameters": TreeParameters, "version": 3},
     "mfom": {"parameters": MeritParameters, "version": 3},
     "mfom_multicategory": {"parameters": MulticategoryMeritParameters},
-    "softmax": {"parameters": SoftmaxParameters, "version": 2},
+    "softmax": {"parameters": SoftmaxParameters, "version": 3},
     "nb_svm": {"parameters": RatioParameters, "version": 2, "categories_at_once": 64, "solver": "fast"},
     "label_tree": {"parameters": LabelTreeParameters, "solver": "fast"},
     "mmlr_cg": {"parameters": MulticlassParameters},
