@@ -45,7 +45,7 @@ reproduce-tables: $(READY) $(GENERATED)
 	$(BIN)/textcat check
 
 $(GENERATED): | $(READY)
-	$(BIN)/textcat generate rcv1-like --documents 205000 --training 5000 --to $@
+	$(BIN)/python -m benchmarks.generate rcv1-like --documents 205000 --training 5000 --to $@
 
 # Compare the numbers in results/ with the printed and pinned ones.
 check: $(READY)
@@ -67,7 +67,7 @@ clean:
 	rm -rf $(VENV) data/cache
 
 # Fuzz the readers, guided by coverage: make fuzz [FORMATS="sgml yaml"] [RUNS=1000000]. Inputs that fail are written to .venv/;
-# when fixed, add them to tests/fuzz/cases.
+# when fixed, add them to tests/fuzz/cases. Then run the property tests on new random examples; `make test` always draws the same.
 FORMATS ?= sgml reuters_json medline tokens qrels svmlight html packed csv jsonl new_csv new_jsonl yaml
 RUNS    ?= 1000000
 
@@ -76,6 +76,7 @@ RUNS    ?= 1000000
 fuzz: $(LATEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3.0'
 	for format in $(FORMATS); do $(BIN)/python -m tests.fuzz.run $$format -runs=$(RUNS) -artifact_prefix=$(VENV)/$$format. || exit 1; done
+	$(BIN)/pytest -n 2 --dist loadscope -m hypothesis --hypothesis-profile random
 
 # Carry out all attacks, such as a hundred kills of `textcat run` at random moments, and print how many were survived.
 faults: $(LATEST)

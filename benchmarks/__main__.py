@@ -90,7 +90,7 @@ OPTIONS = (
 def command() -> None:
     """Measure speed and memory of textcat next to the other libraries that are installed.
 
-    `pip install 'textcat[bench]'` installs them. Times are processor seconds on one thread unless stated
+    In the clone, `pip install '.[bench]'` installs them. Times are processor seconds on one thread unless stated
     otherwise. Each row is printed when it is measured. With --save it is also kept; rows of an interrupted
     benchmark are marked `partial`."""
 

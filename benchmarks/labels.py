@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.generate import ManyLabels, generate_many_labels
 from benchmarks.machine import PeakMemory, run_in_process
 from benchmarks.many_labels import read_many_labels, write_many_labels
-from textcat.corpora.generate import ManyLabels, generate_many_labels
 from textcat.errors import StageFailedError
 
 if TYPE_CHECKING:

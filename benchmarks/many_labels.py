@@ -6,7 +6,7 @@ from pathlib import Path
 
 import scipy.sparse as sp
 
-from textcat.corpora.generate import ManyLabels, write_svmlight
+from benchmarks.generate import ManyLabels, write_svmlight
 from textcat.errors import BadDataError
 
 

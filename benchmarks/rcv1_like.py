@@ -1,6 +1,6 @@
 """Generate vectors with the size and statistics of RCV1-v2, without writing and reading text.
 
-Documents are drawn from the same distributions as those of `textcat generate rcv1-like`. The first 23,149
+Documents are drawn from the same distributions as those of `python -m benchmarks.generate rcv1-like`. The first 23,149
 documents determine the terms, as LYRL2004's training documents determine the 47,236 terms of RCV1-v2;
 learners train on the documents that follow. Weights are log TF x IDF, scaled to length 1, as in the
 collection's own vectors.
@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from benchmarks.generate import FULL_TRAINING_DOCUMENTS, Rcv1LikeModel
 from textcat.corpora.collections.rcv1 import LAST_TRAINING_NUMBER, load_topics
-from textcat.corpora.generate import FULL_TRAINING_DOCUMENTS, Rcv1LikeModel
 from textcat.store import Recipe, Store
 from textcat.store.arrays import read_array, read_matrix, write_array, write_matrix
 from textcat.text.weighting import document_frequencies, inverse_document_frequencies, row_norms, weigh_counts

@@ -13,7 +13,7 @@ from benchmarks.machine import read_peak_memory
 from textcat.corpora import open_corpus
 from textcat.text.counting import TextDocument, count_terms
 from textcat.text.text_settings import TextSettings
-from textcat.text.tokenizers import TOKENIZERS, TokenizerName
+from textcat.text.tokenizers import TOKENIZERS, Tokenizer
 
 
 def _make_peer(documents: Sequence[TextDocument], settings: TextSettings) -> Callable[[], object] | None:
@@ -22,7 +22,7 @@ def _make_peer(documents: Sequence[TextDocument], settings: TextSettings) -> Cal
     from sklearn.feature_extraction.text import CountVectorizer
 
     texts = ["\n".join(document.fields.get(name, "") for name in settings.fields) for document in documents]
-    tokenizer = TOKENIZERS[cast(TokenizerName, settings.tokenizer)]
+    tokenizer = cast(Tokenizer, TOKENIZERS[settings.tokenizer])
     options: dict[str, Any] = {
         "token_pattern": tokenizer.pattern,
         "lowercase": tokenizer.folds_first(lowercase=settings.lowercase),

@@ -1,4 +1,4 @@
-"""What tests share: where real collections lie, when this machine has them."""
+"""What tests share: where real collections lie, when this machine has them, and how examples are drawn."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Property tests draw the same examples every time; `--hypothesis-profile random` (`make fuzz`) looks for new ones.
+# A busy machine must not fail a test by being slow.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("random", derandomize=False, deadline=None, database=None, print_blob=True)
+settings.load_profile("repeatable")
 
 PROJECT = Path(__file__).resolve().parent.parent
 

@@ -7,10 +7,9 @@ last with `ties: last`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
-from types import MappingProxyType
 from typing import Annotated, Literal, cast
 
 import numpy as np
@@ -19,8 +18,8 @@ from pydantic import Field, PositiveInt
 from scipy.sparse import csr_array
 from scipy.special import ndtri, xlogy
 
-from textcat.plugins import KnownName, find_plugin, load_plugin, wrap_numeric_function
-from textcat.settings import GrowingSettings
+from textcat.extensions import check_numbers, claim_name, guard_function
+from textcat.settings import GrowingSettings, KnownName
 
 Floats = NDArray[np.float64]
 
@@ -76,11 +75,18 @@ def score_features(name: str, X: csr_array, Y: NDArray[np.bool_]) -> Floats:
     X holds the training documents, documents x terms, without duplicate entries. `pearson` uses its values, the other
     scores use the presence of terms. Y is documents x categories.
     """
-    plugin = find_plugin("selection_scores", name, SCORES)
-    if plugin is None:
-        return SCORES[name](X, Y)
-    score = wrap_numeric_function(plugin, load_plugin(plugin), lambda X, Y: (X.shape[1], Y.shape[1]))
-    return score(X, Y)
+    return SCORES[name](X, Y)
+
+
+def register_score(name: str, function: ScoreFunction) -> None:
+    """Add a selection score, with the arguments and the result of `score_features`; higher scores are better."""
+    claim_name("selection score", name, SCORES)
+    SCORES[name] = guard_function(
+        "selection score",
+        name,
+        function,
+        lambda scores, X, Y: check_numbers((X.shape[1], Y.shape[1]), scores),
+    )
 
 
 def of_contingency(function: Callable[[Contingency], Floats]) -> ScoreFunction:
@@ -185,18 +191,16 @@ def _plogp(counts: Floats, n: int) -> Floats:
     return cast(Floats, xlogy(share, share) / np.log(2.0))
 
 
-SCORES: Mapping[str, ScoreFunction] = MappingProxyType(
-    {
-        "gini_gain": of_contingency(gini_gain),
-        "gini_per_document": of_contingency(gini_per_document),
-        "information_gain": of_contingency(information_gain),
-        "chi_square": of_contingency(chi_square),
-        "bi_normal_separation": of_contingency(bi_normal_separation),
-        "bi_normal_separation_zeros": of_contingency(bi_normal_separation_zeros),
-        "pearson": pearson,
-        "document_frequency": of_contingency(document_frequency),
-    }
-)
+SCORES: dict[str, ScoreFunction] = {
+    "gini_gain": of_contingency(gini_gain),
+    "gini_per_document": of_contingency(gini_per_document),
+    "information_gain": of_contingency(information_gain),
+    "chi_square": of_contingency(chi_square),
+    "bi_normal_separation": of_contingency(bi_normal_separation),
+    "bi_normal_separation_zeros": of_contingency(bi_normal_separation_zeros),
+    "pearson": pearson,
+    "document_frequency": of_contingency(document_frequency),
+}
 
 
 SelectionScope = Literal["category", "common", "max", "mean", "weighted_mean", "sum"]
@@ -208,7 +212,7 @@ class SelectionSettings(GrowingSettings):
 
     later = ("candidates", "ties")
 
-    score: Annotated[str, KnownName("selection_scores", lambda: SCORES)] = "gini_gain"
+    score: Annotated[str, KnownName("selection score", lambda: SCORES)] = "gini_gain"
     features: PositiveInt | Literal["all"] = "all"
     scope: SelectionScope = "category"
     minimum_documents: int = Field(default=1, ge=0)

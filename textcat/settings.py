@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pydantic import (
     BaseModel,
     ConfigDict,
+    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     SerializerFunctionWrapHandler,
     ValidationError,
     model_serializer,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from textcat.yaml_reader import read_packaged_yaml
+from textcat.yaml_reader import find_near_names, read_packaged_yaml
 
 
 def describe_fault(error: ValidationError, left_out: Collection[str] = ()) -> str:
@@ -66,3 +68,32 @@ class GrowingSettings(StrictSettings):
             if getattr(self, name) == type(self).model_fields[name].get_default(call_default_factory=True):
                 spelled.pop(name, None)
         return spelled
+
+
+@dataclass(frozen=True)
+class KnownName:
+    """The type `Annotated[str, KnownName(kind, names)]` of settings that name a method of a kind."""
+
+    kind: str
+    names: Callable[[], Collection[str]]
+
+    def check(self, name: str) -> str:
+        """Return the name; refuse one that is unknown."""
+        known = self.names()
+        if name not in known:
+            near = find_near_names(name, known, most=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(known)}"
+            raise PydanticCustomError(
+                "unknown_name",
+                "there is no {kind} {name}; {hint}",
+                {"kind": self.kind, "name": repr(name), "hint": hint},
+            )
+        return name
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"type": "string", "enum": list(self.names())}

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from benchmarks import labels
 from benchmarks.__main__ import command
+from benchmarks.generate import ManyLabels, generate_many_labels
 from benchmarks.labels import LabelsRequest, bench_labels, measure_labels, measure_precision
 from benchmarks.many_labels import read_many_labels, write_many_labels
-from textcat.corpora.generate import ManyLabels, generate_many_labels
 
 DOCUMENTS = 1500
 

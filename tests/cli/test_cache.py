@@ -1,8 +1,10 @@
-"""`textcat cache` after a run: sizes, list, and what clearing leaves."""
+"""`textcat cache`: sizes, and what clearing leaves."""
 
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import click
@@ -12,60 +14,95 @@ from click.testing import CliRunner
 from tests.experiment.place import Place
 from textcat.cli.cache_command import format_bytes
 from textcat.cli.main import group
-from textcat.errors import UsageError
+from textcat.cli.options import CommandSettings, start_context
+from textcat.errors import StageFailedError
+from textcat.store import Recipe, Store
+from textcat.store.cache_folder import clear_artifacts, list_artifacts
 
 
-def cache(place: Place, *arguments: str, expect: int = 0) -> str:
-    where = ["cache", "--data", str(place.data), *arguments]
-    result = CliRunner().invoke(group, where, standalone_mode=False)
+def cache(data: Path, *arguments: str) -> str:
+    result = CliRunner().invoke(group, ["cache", "--data", str(data), *arguments], standalone_mode=False)
     if result.exception:
         raise result.exception
-    assert (result.return_value or 0) == expect, result.output
     return result.output
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    place = Place(tmp_path_factory.mktemp("cache"))
+def test_sizes_and_clear(tmp_path: Path) -> None:
+    place = Place(tmp_path)
     place.textcat("evaluate", str(place.experiment))
-    return place
-
-
-def test_sizes_list_and_clear(place: Place) -> None:
-    sizes = json.loads(cache(place, "--json"))
+    sizes = json.loads(cache(place.data, "--json"))
     assert {stage: sums["artifacts"] for stage, sums in sizes["stages"].items()} == place.stages()
-    assert sizes["experiments"] == {"trial": {"artifacts": sizes["artifacts"], "bytes": sizes["bytes"]}}
-    assert "trial" in cache(place)
-    assert len(json.loads(cache(place, "list", "--json"))) == sizes["artifacts"]
-    assert len(cache(place, "list", "--experiment", "trial").splitlines()) == sizes["artifacts"]
-
-    assert f"Would delete {sizes['artifacts']} artifacts" in cache(place, "clear", "--all", "--dry-run")
-    assert "Deleted 0 artifacts" in cache(place, "clear", "--older-than", "1h")
-    assert json.loads(cache(place, "--json"))["bytes"] == sizes["bytes"]
-    done = json.loads(cache(place, "clear", "--experiment", "trial", "--json"))
-    assert done["bytes"] == sizes["bytes"]
-    assert json.loads(cache(place, "--json"))["artifacts"] == 0
+    assert f"{sizes['artifacts']} artifacts, " in cache(place.data)
+    assert f"Would delete {sizes['artifacts']} artifacts" in cache(place.data, "clear", "--all", "--dry-run")
+    assert "Deleted 0 artifacts" in cache(place.data, "clear", "--older-than", "1h")
+    assert json.loads(cache(place.data, "--json")) == sizes
+    assert f"Deleted {sizes['artifacts']} artifacts" in cache(place.data, "clear", "--all")
+    assert json.loads(cache(place.data, "--json"))["bytes"] == 0
     assert "to do" in place.textcat("evaluate", str(place.experiment), "--dry-run")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder whose cache has two artifacts; one was built forty days ago."""
+    store = Store(tmp_path / "cache")
+    for lam in (1, 2):
+        store.build(Recipe("train", 1, {"lam": lam}), lambda folder: _write(folder, 1000))
+    old = time.time() - 40 * 86400
+    os.utime(list_artifacts(store.root)[0].folder / "manifest.json", (old, old))
+    return tmp_path
+
+
+def _write(folder: Path, size: int) -> None:
+    (folder / "data").write_bytes(b"x" * size)
+
+
+def test_old_artifacts_are_cleared_by_the_time_of_building(data: Path) -> None:
+    first, second = list_artifacts(data / "cache")
+    assert clear_artifacts(data / "cache", 30 * 86400) == [first]
+    assert list_artifacts(data / "cache") == [second]
+
+
+def test_what_a_killed_builder_left_is_cleared(data: Path) -> None:
+    folder = data / "cache" / "train" / ".0123.89abcdef.part"
+    folder.mkdir()
+    _write(folder, 500)
+    assert folder in [artifact.folder for artifact in clear_artifacts(data / "cache")]
+    assert not list_artifacts(data / "cache")
+
+
+def test_a_file_with_two_names_is_counted_once(data: Path) -> None:
+    before = sum(artifact.bytes for artifact in list_artifacts(data / "cache"))
+    first, second = list_artifacts(data / "cache")
+    (second.folder / "same").hardlink_to(first.folder / "data")
+    assert sum(artifact.bytes for artifact in list_artifacts(data / "cache")) == before
+
+
+def test_nothing_is_cleared_while_a_command_works(data: Path) -> None:
+    before = list_artifacts(data / "cache")
+    with start_context(CommandSettings(data)), pytest.raises(StageFailedError, match="is working"):
+        cache(data, "clear", "--all")
+    assert list_artifacts(data / "cache") == before
+    cache(data, "clear", "--all")
+    assert not list_artifacts(data / "cache")
+
+
+def test_there_need_be_no_cache(tmp_path: Path) -> None:
+    assert "0 artifacts" in cache(tmp_path / "none", "clear", "--all")
+    assert "0 artifacts" in cache(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["clear"], "Give --experiment"),
-        (["clear", "--all", "--experiment", "trial"], "Give --experiment"),
+        (["clear"], "Give --older-than or --all"),
+        (["clear", "--all", "--older-than", "3d"], "Give --older-than or --all"),
         (["clear", "--older-than", "soon"], "30d"),
     ],
 )
-def test_usage(place: Place, arguments: list[str], message: str) -> None:
+def test_usage(tmp_path: Path, arguments: list[str], message: str) -> None:
     with pytest.raises(click.UsageError, match=message):
-        cache(place, *arguments)
-
-
-def test_an_unknown_experiment_is_refused(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    place.textcat("tokenize", str(place.experiment))
-    with pytest.raises(UsageError, match="Did you mean trial"):
-        cache(place, "clear", "--experiment", "trail")
+        cache(tmp_path, *arguments)
 
 
 @pytest.mark.parametrize(

@@ -123,15 +123,6 @@ def test_one_text_on_both_sides_is_one_document(tmp_path: Path) -> None:
     assert line_about(found, "1 test document has the text of a training document")
 
 
-NAMES = ["arrow-left", "bell-off", "bike", "cloud", "heart", "map-marker", "pencil", "zodiac-leo"]
-
-
-def test_single_words_are_texts_if_they_vary(tmp_path: Path) -> None:
-    rows = [{"shape": "ab"[n % 2], "name": f"{NAMES[n % 8]}-{'xyz'[n // 8]}"} for n in range(24)]
-    found = inspect_documents(write(tmp_path / "d.jsonl", rows))
-    assert (found.text, found.options["label"]) == (("name",), "shape")
-
-
 @pytest.mark.parametrize("name", ["f00{}", "{}", "{}-3fa85f64"])
 def test_identifiers_and_labels_are_no_texts(name: str, tmp_path: Path) -> None:
     rows = [{"shape": "ab"[n % 2], "place": "cd"[n % 2], "name": name.format(n)} for n in range(24)]

@@ -9,7 +9,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -115,7 +114,6 @@ LAYOUTS: dict[str, Callable[[Path, Sequence[Labelled]], Path]] = {
     "marks.csv": write_marks,
     "spaced.csv": lambda path, documents: space_out(write_joined(path, documents)),
     "pandas.csv": lambda path, documents: write_lists(path, documents, lambda labels: str(list(labels))),
-    "numpy.csv": lambda path, documents: write_lists(path, documents, lambda labels: str(np.array(labels))),
     "json.csv": lambda path, documents: write_lists(path, documents, json.dumps),
     "lists.jsonl": write_json,
     "marks.jsonl": write_json_marks,

@@ -148,7 +148,7 @@ def test_each_policy_is_stated_by_kind_and_the_others_keep_their_defaults(kind: 
 
 def test_every_problem_can_be_made_an_error_and_one_of_them_allowed() -> None:
     strict = Problems.with_policy({"all": "error", "empty": "skip"})
-    assert strict.policy == dict.fromkeys(POLICIES, "error") | {"empty": "skip"}
+    assert strict.policy == dict.fromkeys(POLICIES, "error") | {"empty": "skip", "long-field": "keep"}
     given_ = {"all": "error"}
     Problems.with_policy(given_)
     assert given_ == {"all": "error"}
@@ -172,40 +172,27 @@ def test_a_damaged_quote_is_one_malformed_row() -> None:
 LABELLED = ["one,x", "two,y", "three,x", "four,y", "five,x"]
 
 
-@pytest.mark.parametrize(
-    ("header", "before", "joined", "after", "bad", "kept"),
-    [
-        # The last line closes the quote, and all are one row without an error.
-        ("text,label", LABELLED, ['"Open,x', "a,y", 'disk 5",x'], ["b,y"], "7: the quoted", ["a", 'disk 5"', "b"]),
-        ("text,label", [], ['"Open,x', "a,y", 'disk 5",x'], LABELLED, "2: the quoted",
-         ["a", 'disk 5"', "one", "two", "three", "four", "five"]),
-        ("label,text", ["x,1 2", "y,3", "x,5"], ['y,"Open', "x,a", 'y,5"'], ["x,b"], "5: the quoted", ["a", '5"', "b"]),
-        ("id,text", ["6,one"], ['7,"Open', "8,a", '9,5"'], ["10,b"], "3: the quoted", ["a", '5"', "b"]),
-        ("text;label", ["one;x", "two;x"], ['"Open;x', 'a 5";x'], ["b;x"], "4: the quoted", ['a 5"', "b"]),
-        # A field of several lines, then rows.
-        ("text,label", LABELLED, ['"Dear Sir,', "hello", "a,y", 'b 5",x'], ["c,y"], "7: the quoted",
-         ["a", 'b 5"', "c"]),
-        # It cannot be parsed: the rows that follow are not lost.
-        ("text,label", LABELLED, ['"Open,x', "a,y"], ["b,y"], "7: cannot be parsed: a quote is not closed", ["a", "b"]),
-        ("text,label", LABELLED, ['"Open,x', '"a",y'], ["b,y"], "7: cannot be parsed: ',' expected", ["a", "b"]),
-        ("text,label", LABELLED, ['"Open', "more", "a,y", '"b",y'], ["c,y"], "7: cannot be parsed", ["a", "b", "c"]),
-    ],
-)  # fmt: skip
-def test_an_open_quote_joins_no_rows(
-    header: str, before: list[str], joined: list[str], after: list[str], bad: str, kept: list[str]
-) -> None:
-    lines = [f"{line}\n".encode() for line in (header, *before, *joined, *after)]
-    problems = Problems.with_policy({"malformed": "skip", "open-quote": "skip"})
-    found = read(lines, "csv", problems)
-    assert [row.values["text"] for row in found][len(before) :] == kept
-    assert [row.number for row in found][len(before) :] == list(
-        range(len(before) + 2, len(before) + 2 + len(kept))
-    )
-    assert problems.counts.total() == 1
-    assert problems.examples[0].startswith(f"f:{bad}")
-    with pytest.raises(BadDataError) as caught:
-        read(lines, "csv")
-    assert caught.value.where == f"f:{bad.partition(':')[0]}"
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_an_open_quote_is_an_error_with_its_line(form: str) -> None:
+    """Rows up to the next quote are joined: that is reported if they are many."""
+    delimiter = "," if form == "csv" else "\t"
+
+    def make(*rows: str) -> list[bytes]:
+        return [f"{row}\n".replace(",", delimiter).encode() for row in ("text,label", *LABELLED, *rows)]
+
+    for rows, what in (
+        (['"Open,x', "a,y"], "a quote is not closed"),
+        (['"Open,x', '"a",y'], f"'{delimiter}' expected"),
+    ):
+        with pytest.raises(BadDataError, match=what) as caught:
+            read(make(*rows), form)
+        assert caught.value.where == "f:7"
+        assert "policy: {malformed: skip}" in caught.value.hint
+    problems = Problems.with_policy({"all": "error"})
+    found = read(make('"Open,x', *["a,y"] * 60, 'disk",x', "b,y"), form, problems)
+    assert [row.values["text"] for row in found][6:] == ["b"]
+    assert problems.examples == ["f:7: a field goes on to line 68 (keep)"]
+    assert "(is a quote not closed?)" in problems.summary()
 
 
 @pytest.mark.parametrize(
@@ -234,59 +221,24 @@ def test_quoted_fields_may_have_many_lines(text: str, place: int) -> None:
         assert [row.values["text"] for row in found] == [row["text"] for row in rows]
 
 
-def test_a_field_with_lines_like_rows_can_be_kept() -> None:
-    lines = [f"{line}\n".encode() for line in ("text,label", *LABELLED, '"see,x', 'one,y",x', "six,y")]
-    problems = Problems.with_policy({"open-quote": "keep"})
-    assert [row.values["text"] for row in read(lines, "csv", problems)][-2:] == ["see,x\none,y", "six"]
-    assert problems.counts == {"open-quote": 1}
-
-
 @pytest.mark.parametrize(
-    ("lines", "texts"),
-    [
-        # Written as they are, which is usual for tabs: quotes are letters.
-        (['"Open the door\tx', 'he said "no"\ty', "plain\tx"], ['"Open the door', 'he said "no"', "plain"]),
-        (['x\t"Open', 'y\tsays "bye"', 'x\t"', 'y\t"both"'], ['"Open', 'says "bye"', '"', "both"]),
-        (['"two" 2\tx', '5" disk\ty', '""\tx'], ['"two" 2', '5" disk', ""]),
-        # Written by a program that quotes.
-        (['"say ""no"""\tx', '"a\tb"\ty'], ['say "no"', "a\tb"]),
-        (['x\t"one', "two", '', 'three"', 'y\tlast'], ["one\ntwo\n\nthree", "last"]),
-        (['"one', 'two"\tx', "last\ty"], ["one\ntwo", "last"]),
-        (['x\t"one', "a\tb", 'three"', 'y\tlast'], ["one\na\tb\nthree", "last"]),
-        (['x\t"one', *["y\ttwo"] * 30, 'x\tthree"'], ['"one', *["two"] * 30, 'three"']),
-    ],
-)  # fmt: skip
-def test_quotes_of_tables_with_tabs_are_quoting_only_where_they_are_closed(
-    lines: list[str], texts: list[str]
-) -> None:
-    header = "label\ttext" if lines[0][:2] == "x\t" else "text\tlabel"
-    rows = read([f"{line}\n".encode() for line in (header, *lines)], "tsv")
-    assert [row.values["text"] for row in rows] == texts
-    assert {row.values["label"] for row in rows} <= {"x", "y"}
-    assert [row.number for row in rows] == list(range(1, len(texts) + 1))
-
-
-@pytest.mark.parametrize(
-    ("lines", "texts"),
-    [
-        (["d\tstring", "class\tinclude=True", "x\tone", "y\ttwo"], ["one", "two"]),
-        (["discrete\tString", "\t", "x\tone"], ["one"]),
-        (["d\tstring", "x\tone", "y\ttwo"], ["string", "one", "two"]),
-        (["\t", "class\tmeta", "x\tone"], ["", "meta", "one"]),
-        (["d\tstring"], ["string"]),
-        ([], []),
-    ],
+    "text",
+    ["a\tb\nc", '"no"', 'say "no"\tor\n\nyes', "one\ntwo", "\t\n", '5" disk', "x\r\ny\tz"],
 )
-def test_lines_of_orange_are_no_documents(lines: list[str], texts: list[str]) -> None:
-    rows = read([f"{line}\n".encode() for line in ("label\ttext", *lines)], "tsv")
-    assert [row.values["text"] for row in rows] == texts
-    assert [row.number for row in rows] == list(range(1, len(texts) + 1))
+def test_a_table_with_tabs_is_read_as_python_writes_it(text: str) -> None:
+    """A quoted text with a tab before a line break is one text, not several rows."""
+    rows = [{"text": text if k % 2 else f"word {k}", "label": "xy"[k % 2]} for k in range(4)]
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, ["text", "label"], delimiter="\t", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    found = read(io.BytesIO(stream.getvalue().encode()), "tsv")
+    assert [dict(row.values) for row in found] == rows
 
 
 @pytest.mark.parametrize(
     ("bad", "what"),
     [
-        ('"never closed', "f:3: cannot be parsed: "),
         ('"a" b', "f:3: cannot be parsed: "),
         ('"x"', "f:3: 1 fields where the header has 2"),
         ('"x"\ty\tz', "f:3: 3 fields where the header has 2"),
@@ -374,17 +326,6 @@ def test_a_column_named_like_a_split_that_is_none_has_a_reason(sides: list[str],
     assert reason in found.not_sides["fold"]
 
 
-def test_words_of_sides_make_a_split_of_any_column_but_labels() -> None:
-    rows = [
-        {"text": f"{PROSE} {n}", "label": "ab"[n % 2], "part_of": ("Training", "test")[n % 2]}
-        for n in range(8)
-    ]
-    assert guess(rows).side.column.name == "part_of"
-    as_labels = [{"text": f"{PROSE} {n}", "label": ("train", "test")[n % 2]} for n in range(8)]
-    assert guess(as_labels).side is None
-    assert guess(as_labels).labels[0].name == "label"
-
-
 def test_tables_without_text_or_labels_have_no_guess() -> None:
     assert guess([]) is None
     assert guess([{"text": f"{PROSE} {n}"} for n in range(10)]) is None
@@ -409,7 +350,7 @@ def test_a_title_that_is_often_missing_is_left_out() -> None:
         min_size=8,
         max_size=30,
     ),
-    st.sampled_from(["|", ";", ",", "/"]),
+    st.sampled_from(["|", ";", ","]),
 )
 @settings(max_examples=60, deadline=None)
 def test_the_separator_is_the_one_that_joined_the_labels(rows: list[list[str]], separator: str) -> None:
@@ -426,13 +367,7 @@ def test_the_separator_is_the_one_that_joined_the_labels(rows: list[list[str]], 
     [
         ("['a', 'b c']", ["a", "b c"]),
         (' ["it\'s", "x, y"] ', ["it's", "x, y"]),
-        ("['a' 'b'\n 'c']", ["a", "b", "c"]),
-        ("('a',)", ["a"]),
-        ("(3, '4')", ["3", "4"]),
-        ("()", []),
-        ("(1)", "(1)"),
-        ("('a, b')", "('a, b')"),
-        ("{'a', 'b'}", ["a", "b"]),
+        ("('a', 'b')", "('a', 'b')"),
         ("[3, 17]", ["3", "17"]),
         ("[]", []),
         ("[removed]", "[removed]"),
@@ -454,29 +389,6 @@ def test_a_column_of_lists_as_text_is_text_if_it_is_long() -> None:
     found = guess(rows)
     assert [column.name for column in found.text] == ["words"]
     assert [column.name for column in found.labels] == ["kind"]
-
-
-@pytest.mark.parametrize(
-    ("labels", "separator"),
-    [
-        (
-            [
-                "sport/tennis",
-                "sport/golf",
-                "news/home",
-                "news/world",
-                "sport/home",
-                "news/golf",
-                "sport/world",
-            ],
-            None,
-        ),
-        (["tennis/sport", "sport/golf", "golf/news", "news/tennis", "sport/news"], "/"),
-        (["sport/tennis", "sport/golf", "news/tennis", "news/golf", "sport"], "/"),
-    ],
-)
-def test_paths_of_classes_are_one_label(labels: list[str], separator: str | None) -> None:
-    assert guess_separator(summarize_columns([{"label": each} for each in labels]).columns[0]) == separator
 
 
 def test_spaces_separate_only_labels_that_occur_alone() -> None:

@@ -39,7 +39,7 @@ def test_reproduce_tables(run: int, check: int, succeeds: bool, calls: list[str]
     command += [f"GENERATED={generated}", "reproduce-tables"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode == 0) == succeeds, done.stderr
-    generate = f"generate rcv1-like --documents 205000 --training 5000 --to {generated}"
+    generate = f"-m benchmarks.generate rcv1-like --documents 205000 --training 5000 --to {generated}"
     assert (programs / "calls").read_text().splitlines() == [generate, *calls]
 
 

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-
-# A busy machine must not fail a test by being slow.
-settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
 
 
 @st.composite

@@ -10,28 +10,23 @@ import random
 import resource
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from tests.conftest import PROJECT
 from tests.faults import test_fetching as web
 from tests.faults.kills import die_at, kill_many, unsound_artifacts
 from tests.faults.test_broken_tables import BAD as BAD_BYTE
 from tests.faults.test_broken_tables import read as read_table
 from tests.faults.test_changed_documents import change_in_place
 from tests.faults.test_odd_archives import unpack, write_tar, write_zip
-from tests.faults.test_schedulers import ORPHANS, _descendants, _is_running
+from tests.faults.test_workers import _workers_of
 from tests.faults.workplace import (
     Place,
     exit_code_of,
@@ -40,14 +35,12 @@ from tests.faults.workplace import (
     report_contents,
     textcat_in_child,
 )
-from tests.plugins import test_misbehaving as plugins
 from tests.serving.small_model import platt, small_model
 from textcat.cli.main import group
 from textcat.compile import _is_whole, compile_kernel
 from textcat.corpora import fetch_corpus
 from textcat.corpora.fetch.collection import find_fetched
 from textcat.errors import BadDataError, TextcatError
-from textcat.plugins import Plugin
 from textcat.serving.categorizer import read_categorizer, write_categorizer
 
 
@@ -174,7 +167,7 @@ def kill_workers(setting: Setting, tries: int) -> Iterator[str]:
         command = place.command("--offline", "--backend", "processes", "-j", "2")
         child = textcat_in_child(command, log)
         until = time.monotonic() + 60
-        while not (workers := _find_workers(child)) and time.monotonic() < until:
+        while not (workers := _workers_of(child)) and time.monotonic() < until:
             if has_ended_within(child, 0.01) is not None:
                 break
         else:
@@ -189,42 +182,11 @@ def kill_workers(setting: Setting, tries: int) -> Iterator[str]:
         yield compare(place, setting.finished)
 
 
-def _find_workers(process: int) -> list[int]:
-    found = []
-    for child in _descendants(process):
-        try:
-            if b"popen_loky_posix" in Path(f"/proc/{child}/cmdline").read_bytes():
-                found.append(child)
-        except OSError:
-            continue
-    return found
-
-
 def _kill(process: int) -> None:
     try:
         os.kill(process, signal.SIGKILL)
     except ProcessLookupError:
         return
-
-
-def kill_parents(setting: Setting, tries: int) -> Iterator[str]:
-    """SIGKILL of a process with two workers: all helpers end within 5 seconds."""
-    for number in range(tries):
-        notes = setting.folder / f"parent{number}"
-        notes.mkdir()
-        (notes / "orphans.py").write_text(ORPHANS)
-        environment = os.environ | {"PYTHONPATH": str(PROJECT), "JOBLIB_TEMP_FOLDER": str(notes)}
-        command = [sys.executable, str(notes / "orphans.py"), "processes", str(notes)]
-        parent = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 120
-        while len(list(notes.glob("at-work-*"))) < 2 and time.monotonic() < until:
-            time.sleep(0.05)
-        helpers = _descendants(parent.pid)
-        parent.kill()
-        parent.wait()
-        time.sleep(5)
-        left = [helper for helper in helpers if _is_running(helper)]
-        yield f"still running: {left}" if left or len(helpers) < 2 else ""
 
 
 def flip_bits_of_models(setting: Setting, tries: int) -> Iterator[str]:
@@ -336,21 +298,6 @@ def change_archives(setting: Setting, tries: int) -> Iterator[str]:
         yield "" if size < 20_000 else f"{size} bytes"
 
 
-def misbehave_as_plugins(setting: Setting, tries: int) -> Iterator[str]:
-    """Plugins that return wrong types, wrong shapes or NaN, or overwrite their arguments: refused by name."""
-    for number in range(tries):
-        kind, name, thing = plugins.BAD[number % len(plugins.BAD)]
-        folder = setting.folder / f"plugin{number}"
-        folder.mkdir()
-        with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
-            entry = type("Entry", (EntryPoint,), {"load": lambda _, thing=thing: thing})
-            plugin = Plugin(kind, "bad", "bad-package", "1.0", entry("bad", "bad:thing", f"textcat.{kind}"))
-            patch.setattr("textcat.plugins.list_plugins", lambda asked: (plugin,) if asked == kind else ())  # noqa: B023
-            error = plugins.run(folder, kind).exception
-        named = isinstance(error, TextcatError) and "bad-package 1.0" in str(error)
-        yield "" if named else f"{kind}, {name}: {error!r}"
-
-
 def break_tables(setting: Setting, tries: int) -> Iterator[str]:
     """Bytes that are not UTF-8 anywhere in a table: whole rows are left out, the others keep number and text."""
     rows = [f'"text {n}\nof two lines"' if n % 3 else f"text {n}" for n in range(1, 13)]
@@ -381,7 +328,7 @@ def refuse_folders(setting: Setting, tries: int) -> Iterator[str]:
     options = [
         ("run", "any", "--results"),
         ("run", "any", "--data"),
-        ("generate", "rcv1-like", "--documents", "9", "--to"),
+        ("fetch", "any", "--export"),
     ]
     for number in range(tries):
         name = ["file", "pipe", "link", "loop"][number % 4]
@@ -397,14 +344,12 @@ ATTACKS: dict[str, tuple[Callable[[Setting, int], Iterator[str]], int]] = {
     "damaged results": (damage_reports, 20),
     "limited file sizes": (limit_file_sizes, 10),
     "killed workers": (kill_workers, 4),
-    "killed parents": (kill_parents, 2),
     "flipped bits in models": (flip_bits_of_models, 500),
     "flipped bits in kernels": (flip_bits_of_kernels, 500),
     "documents changed in place": (change_documents, 50),
     "killed fetches": (kill_fetches, 30),
     "hostile servers": (answer_badly, 7),
     "changed archives": (change_archives, 2000),
-    "misbehaving plugins": (misbehave_as_plugins, len(plugins.BAD)),
     "broken tables": (break_tables, 2000),
     "paths that are no folders": (refuse_folders, 12),
 }

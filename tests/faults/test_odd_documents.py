@@ -16,7 +16,7 @@ from textcat.corpora import registry
 from textcat.corpora.collection_files import DocumentTree
 from textcat.corpora.registry import (
     find_option_fault,
-    list_builtin_corpora,
+    list_known_corpora,
     list_reader_options,
 )
 from textcat.errors import BadDataError, TextcatError, UsageError
@@ -85,7 +85,7 @@ def test_odd_options_are_refused_with_their_place(tmp_path: Path, kind: str, key
     assert key in line or line.lstrip().startswith("-")
 
 
-@pytest.mark.parametrize("name", sorted(list_builtin_corpora()))
+@pytest.mark.parametrize("name", sorted(list_known_corpora()))
 def test_every_reader_has_types_for_its_options(name: str) -> None:
     reader = registry._COLLECTIONS[name].open
     taken = [each for each in signature(reader).parameters.values() if each.kind is each.KEYWORD_ONLY]

@@ -17,7 +17,6 @@ import textcat.corpora
 from tests.faults.conftest import COMMAND
 from textcat.cli.main import group
 from textcat.corpora.document import Document
-from textcat.corpora.generate import generate_rcv1_like
 from textcat.errors import StageFailedError
 from textcat.store.files import open_output
 
@@ -128,7 +127,6 @@ def test_init_writes_to_standard_output_and_pipes(tmp_path: Path, name: str) -> 
 FOLDER_OPTIONS = {
     "results": ["run", "any", "--results"],
     "data": ["run", "any", "--data"],
-    "generate": ["generate", "rcv1-like", "--documents", "20", "--to"],
     "export": ["fetch", "any", "--export"],
     "cache": ["cache", "--data"],
 }
@@ -151,51 +149,3 @@ def test_what_is_no_folder_is_refused_and_left_as_it_is(
     assert "folder" in result.output
     assert {each.name: os.lstat(each).st_mode for each in tmp_path.iterdir()} == before
     assert (tmp_path / "file").read_text() == "mine"
-
-
-def generate(folder: Path, seed: int = 1) -> None:
-    arguments = ["generate", "rcv1-like", "--documents", "20", "--seed", str(seed), "--to", str(folder), "-q"]
-    result = CliRunner().invoke(group, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def test_generate_follows_symlinks_and_replaces_what_is_no_file(tmp_path: Path) -> None:
-    generate(tmp_path / "plain")
-    (tmp_path / "there").mkdir()
-    (tmp_path / "there" / "notes.txt").write_text("mine")
-    os.mkfifo(tmp_path / "there" / "lyrl2004_tokens_train.dat.gz")
-    (tmp_path / "link").symlink_to("there")
-    generate(tmp_path / "link")
-    assert (tmp_path / "link").is_symlink()
-    assert contents(tmp_path / "there") == {**contents(tmp_path / "plain"), "notes.txt": b"mine"}
-
-
-def test_two_generated_collections_are_never_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped at any move, the folder holds the old collection, the new one, or one that cannot be read."""
-    generate(tmp_path / "old", 1)
-    generate(tmp_path / "new", 2)
-    old, new = contents(tmp_path / "old"), contents(tmp_path / "new")
-    replace = Path.replace
-    for number in range(1, 7):
-        moved = 0
-
-        def interrupted(path: Path, target: Path) -> Path:
-            nonlocal moved
-            moved += 1
-            if moved == number:  # noqa: B023
-                raise KeyboardInterrupt
-            return replace(path, target)
-
-        generate(tmp_path / "folder", 1)
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "replace", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                generate_rcv1_like(tmp_path / "folder", 20, 2)
-        left = contents(tmp_path / "folder")
-        assert left in (old, new) or not [name for name in left if "qrels" in name]
-    generate_rcv1_like(tmp_path / "folder", 20, 2)
-    assert contents(tmp_path / "folder") == new

@@ -1,13 +1,11 @@
-"""Dask addresses where no scheduler is, workers that are not alike, and helpers whose parent is killed."""
+"""Dask addresses where no scheduler is, and workers that are not alike."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +23,6 @@ from tests.parallel.cluster import Cluster
 from tests.parallel.tasks import Shared, scaled_sum
 from textcat.errors import StageFailedError, TextcatError, UsageError
 from textcat.parallel import start_workers
-from textcat.parallel.executors import choose_root, open_shared_folder, remove_abandoned_folders
 
 dask_cluster = pytest.importorskip("textcat.parallel.dask_cluster", reason="Dask is not installed")
 
@@ -94,7 +91,7 @@ def test_the_command_line_says_so_once(copy_of: Callable[[], Place]) -> None:
         assert time.monotonic() - started < 40
     assert done.returncode == 4
     assert done.stderr.count(address) == 1
-    assert "no Dask scheduler answers within 5 seconds" in done.stderr
+    assert "no Dask scheduler answers" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -112,7 +109,7 @@ def test_the_address_of_a_worker_is_not_that_of_a_scheduler(cluster: Cluster, tm
     with dask_cluster.Client(cluster.address, set_as_default=False) as client:
         client.wait_for_workers(1, timeout=60)
         (worker,) = client.ncores()
-    with pytest.raises(StageFailedError, match="a Dask worker, not a scheduler"):
+    with pytest.raises(StageFailedError, match="there is a Dask Worker"):
         start_workers("dask", 1, worker).__enter__()
 
 
@@ -153,86 +150,6 @@ def small_values() -> NDArray[np.float64]:
     return np.arange(10.0)
 
 
-ORPHANS = """
-import sys, time
-from pathlib import Path
-import numpy as np
-from textcat.parallel import start_workers
-from tests.parallel.tasks import Shared, wait_long
-
-if __name__ == "__main__":
-    with start_workers(sys.argv[1], 2) as executor:
-        shared = Shared(np.zeros(2_000_000), Path(sys.argv[2]))
-        for result in executor.map_items(wait_long, shared, range(4)):
-            pass
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-@pytest.mark.parametrize("backend", ["processes", "dask"])
-def test_no_helper_outlives_a_killed_parent(tmp_path: Path, backend: str) -> None:
-    (tmp_path / "orphans.py").write_text(ORPHANS)
-    environment = os.environ | {"PYTHONPATH": str(PROJECT), "JOBLIB_TEMP_FOLDER": str(tmp_path)}
-    command = [sys.executable, str(tmp_path / "orphans.py"), backend, str(tmp_path)]
-    parent = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 120
-    while len(list(tmp_path.glob("at-work-*"))) < 2 and time.monotonic() < until:
-        assert parent.poll() is None
-        time.sleep(0.05)
-    helpers = _descendants(parent.pid)
-    assert len(helpers) >= 2
-    os.kill(parent.pid, signal.SIGKILL)
-    parent.wait()
-    until = time.monotonic() + 5
-    while any(map(_is_running, helpers)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert [helper for helper in helpers if _is_running(helper)] == []
-    if backend == "processes":
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("JOBLIB_TEMP_FOLDER", str(tmp_path))
-            assert choose_root() == tmp_path
-            with start_workers("threads", 2):
-                pass
-        assert list(tmp_path.glob("textcat-shared-*")) == []
-
-
-def test_folders_in_use_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JOBLIB_TEMP_FOLDER", str(tmp_path))
-    (tmp_path / "textcat-shared-killed" / "joblib_memmapping_folder_1").mkdir(parents=True)
-    (tmp_path / "joblib_memmapping_folder_of_another_program").mkdir()
-    (tmp_path / "textcat-shared-link").symlink_to(tmp_path / "joblib_memmapping_folder_of_another_program")
-    with open_shared_folder() as mine:
-        remove_abandoned_folders()
-        assert mine.is_dir()
-        assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-            [mine.name, "joblib_memmapping_folder_of_another_program", "textcat-shared-link"]
-        )
-    assert not mine.exists()
-
-
-def _descendants(process: int) -> list[int]:
-    """The processes that a process started, and those that these started."""
-    children: dict[int, list[int]] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(status.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-        children.setdefault(parent, []).append(int(status.parent.name))
-    found, waiting = [], [process]
-    while waiting:
-        waiting += (more := children.get(waiting.pop(), []))
-        found += more
-    return found
-
-
-def _is_running(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def test_a_scheduler_with_tls_is_recognized(tmp_path: Path) -> None:
     """Certificates come from Dask's own settings."""
     openssl = shutil.which("openssl")
@@ -249,6 +166,6 @@ def test_a_scheduler_with_tls_is_recognized(tmp_path: Path) -> None:
     settings[f"{tls}.client.key"] = str(key)
     try:
         with dask_cluster.dask.config.set(settings):
-            dask_cluster._require_scheduler(cluster.address)
+            dask_cluster._connect(cluster.address).close()
     finally:
         cluster.close()

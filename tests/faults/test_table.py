@@ -13,7 +13,7 @@ from tests.faults.workplace import Place
 
 QUICK = {
     "flipped bits in models": 20, "flipped bits in kernels": 20, "documents changed in place": 3,
-    "killed fetches": 3, "hostile servers": 2, "changed archives": 50, "misbehaving plugins": 3,
+    "killed fetches": 3, "hostile servers": 2, "changed archives": 50,
     "broken tables": 100, "paths that are no folders": 12, "damaged results": 1,
 }  # fmt: skip
 

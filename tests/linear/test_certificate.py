@@ -27,7 +27,6 @@ from textcat.linear.losses import find_loss
 from textcat.linear.priors import Prior, make_penalty
 from textcat.linear.problem import (
     LinearProblem,
-    PenaltyShape,
     ProblemMatrix,
     compute_document_weights,
     make_matrix_with_bias,
@@ -178,16 +177,6 @@ def test_a_weight_at_its_bound_cannot_move_beyond_it(sign: int, slope: float, ex
     penalty = penalty_of("gaussian", 0.5, sign=[sign])
     found = penalty_slope(penalty, slice(0, 1), np.zeros((1, 1)), np.array([[slope]]))
     assert found[0, 0] == expected
-
-
-def test_the_shape_of_a_plugin_gives_value_and_slope() -> None:
-    """pen(w) = w^4 about a mode of 1, with strength 2."""
-    shape = PenaltyShape(lambda w: w**4, lambda w: 4 * w**3)
-    base = penalty_of("gaussian", 2.0, mode=[1.0])
-    penalty = type(base)(base.prior, base.strength, base.mode, None, None, shape)
-    weights = np.array([[3.0]])
-    assert penalty.values(weights, slice(0, 1)).tolist() == [32.0]
-    assert penalty_slope(penalty, slice(0, 1), weights, np.array([[0.5]])).tolist() == [[64.5]]
 
 
 @given(problems, st.integers(0, 10_000))

@@ -107,13 +107,6 @@ def test_unknown_names_are_refused_before_any_rule(algorithm: str, prior: str) -
         check_combination(algorithm, request)
 
 
-def test_the_rule_of_a_plugin_decides_about_its_algorithm() -> None:
-    request = SolveRequest(find_loss("logistic"), "gaussian")
-    check_combination("own", request, lambda request: None)
-    with pytest.raises(UsageError, match="not today"):
-        check_combination("own", request, lambda request: "not today")
-
-
 @pytest.mark.parametrize("name", load_named_learners())
 def test_a_named_learner_is_a_possible_combination(name: str) -> None:
     """Its loss, prior and algorithm go together."""

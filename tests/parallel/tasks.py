@@ -51,12 +51,3 @@ def note_process(shared: Shared, item: int) -> int:
     """Return the process, slowly enough for every worker to get a task."""
     time.sleep(0.2)
     return os.getpid()
-
-
-def wait_long(shared: Shared, item: int) -> int:
-    """Leave a note and work for a minute."""
-    (shared.notes / f"at-work-{os.getpid()}").touch()
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        time.sleep(0.01)
-    return item

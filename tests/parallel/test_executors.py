@@ -174,4 +174,4 @@ def test_dask_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UsageError, match="not installed") as error, start_workers("dask", 1):
         pass
-    assert "textcat[dask]" in error.value.hint
+    assert "pip install '.[dask]'" in error.value.hint

@@ -78,12 +78,12 @@ def test_a_missing_citation_file_is_named(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_command_prints_the_entry() -> None:
-    result = CliRunner().invoke(group, ["cite", "genkin_2004"])
+    result = CliRunner().invoke(group, ["show", "--bibtex", "genkin_2004"])
     assert result.exit_code == 0
     assert result.output.startswith("@techreport{genkin_2004,")
 
 
 def test_a_misspelt_name_gets_a_suggestion() -> None:
-    result = CliRunner().invoke(group, ["cite", "reuters_modapt"])
+    result = CliRunner().invoke(group, ["show", "--bibtex", "reuters_modapt"])
     assert result.exception is not None
     assert "reuters_modapte" in str(result.exception)

@@ -17,7 +17,7 @@ from textcat.serving.explain import find_spans
 from textcat.text import TextSettings, count_terms
 from textcat.text.counting import DocumentCounter
 from textcat.text.terms import load_stop_list, map_pieces_to_terms
-from textcat.text.tokenizers import WordFunction
+from textcat.text.tokenizers import TOKENIZERS, WordFunction
 
 # The definitions, independent of the fast splitters.
 PATTERNS = {"alphabetic": "[a-zA-Z]+", "unicode": r"[^\W_]+", "whitespace": r"\S+"}
@@ -159,15 +159,17 @@ def test_character_n_grams_of_spans_are_those_that_are_counted(text, lowercase, 
     assert [text[span.start : span.end] for span in spans] == text.split()
 
 
-def test_words_of_a_plugin_are_found_in_the_order_of_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_of_a_registered_tokenizer_are_found_in_the_order_of_the_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A word that the text does not contain after the word before it has no span."""
 
     def cut_into_words(text: str) -> list[str]:
         return ["up", "wheat", "absent", "up", "Corn"]
 
-    monkeypatch.setattr("textcat.serving.explain.load_tokenizer", lambda name: WordFunction(cut_into_words))
-    monkeypatch.setattr("textcat.text.terms.load_tokenizer", lambda name: WordFunction(cut_into_words))
-    spans = list(find_spans("up wheat up, Corn", "body", TextSettings(fields=("body",))))
+    monkeypatch.setitem(TOKENIZERS, "own", WordFunction(cut_into_words))
+    chosen = TextSettings(fields=("body",), tokenizer="own")
+    spans = list(find_spans("up wheat up, Corn", "body", chosen))
     assert [(span.start, span.end, span.terms) for span in spans] == [
         (0, 2, ("up",)),
         (3, 8, ("wheat",)),

@@ -22,7 +22,7 @@ from textcat.serving.explain import find_spans
 from textcat.text import CountedDocuments, TextSettings, Vectorizer, VectorSettings, count_terms
 from textcat.text.counting import DocumentCounter
 from textcat.text.terms import make_term_extractor
-from textcat.text.tokenizers import load_tokenizer
+from textcat.text.tokenizers import TOKENIZERS
 
 GROUPS = [
     {"analyzer": "word", "ngrams": [1, 3]},
@@ -52,7 +52,7 @@ def list_reference(text: str, group: dict[str, Any], text_settings: TextSettings
     most = group.get("first_words")
     part = f"first {most}:" if most else ""
     if group["analyzer"] == "word":
-        split = load_tokenizer(text_settings.tokenizer).make_splitter(lowercase=text_settings.lowercase)
+        split = TOKENIZERS[text_settings.tokenizer].make_splitter(lowercase=text_settings.lowercase)
         make = make_term_extractor(text_settings)
         words = [term for piece in split(text) for term in make(piece)][:most]
         return [part + " ".join(words[i : i + n]) for n in lengths for i in range(len(words) - n + 1)]

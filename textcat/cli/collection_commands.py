@@ -1,4 +1,4 @@
-"""`textcat fetch`, `export` and `generate`: download, copy and synthesize collections."""
+"""`textcat fetch` and `export`: download and copy collections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.completion import complete_collections
 from textcat.cli.options import (
     CommandSettings,
     FolderToWrite,
@@ -17,7 +16,6 @@ from textcat.cli.options import (
     make_progress_bar,
     read_command_settings,
 )
-from textcat.errors import UsageError
 
 if TYPE_CHECKING:
     from textcat.corpora.document import Document
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.command("fetch", epilog="Example:  textcat fetch reuters21578 --from /media/disk/collections")
 @click.argument(
-    "corpora", nargs=-1, required=True, metavar="CORPUS|EXPERIMENT...", shell_complete=complete_collections
+    "corpora", nargs=-1, required=True, metavar="CORPUS|EXPERIMENT...", type=click.Path(readable=False)
 )
 @click.option("--from", "source", help="Folder, archive or URL to fetch from.")
 @click.option(
@@ -112,63 +110,3 @@ def export_command(corpus: str, file: Path, split: str, offline: bool, **setting
 def _format_document(document: Document) -> bytes:
     about = {"id": document.id, "labels": list(document.labels), "side": document.split}
     return (json.dumps(about | dict(document.fields), ensure_ascii=False) + "\n").encode()
-
-
-@click.command(
-    "generate", epilog="Example:  textcat generate rcv1-like --documents 50000 --seed 1 --to data/rcv1-like"
-)
-@click.argument("what", type=click.Choice(["rcv1-like", "many-labels"]))
-@click.option("--documents", type=click.IntRange(min=2), required=True, help="Number of documents.")
-@click.option(
-    "--training",
-    type=click.IntRange(min=1),
-    help="Number of training documents of rcv1-like.  [default: the share of RCV1-v2]",
-)
-@click.option(
-    "--seed", type=int, default=1, show_default=True, help="Random seed; the same seed gives the same files."
-)
-@click.option("--to", "target", type=FolderToWrite(), required=True, help="Folder to write.")
-@add_common_options
-def generate_command(
-    what: str, documents: int, training: int | None, seed: int, target: Path, **settings: Any
-) -> None:
-    """Generate a synthetic collection of any size: rcv1-like or many-labels.
-
-    rcv1-like has the format and statistics of RCV1-v2: vocabulary growth, document lengths, topic frequencies and
-    the topic hierarchy follow the real collection. Words depend on topics, so learners can learn them. Use it to
-    measure speed at full size. An experiment reads it with `corpus: {name: rcv1-like, path: FOLDER}`, as in
-    configs/rcv1_like.yaml.
-
-    many-labels has vectors with Zipf-distributed labels: three labels for every 20 training documents, and one test
-    document in eleven. An experiment reads it with
-    `corpus: {name: svmlight, path: train.svm, options: {test: test.svm}}`.
-    """
-    from textcat.corpora.generate import generate_rcv1_like
-
-    options = read_command_settings(settings)
-    if what == "many-labels":
-        _generate_labels(documents, training, seed, target, options)
-        return
-    bar = make_progress_bar()
-    made = generate_rcv1_like(
-        target,
-        documents,
-        seed,
-        training=training,
-        progress=lambda done, total: bar(done, total, f"generate {what}"),
-    )
-    options.print_unless_quiet(
-        f"{made.folder}: {made.documents:,} documents ({made.training_documents:,} training), {made.tokens:,} tokens"
-    )
-
-
-def _generate_labels(
-    documents: int, training: int | None, seed: int, target: Path, options: CommandSettings
-) -> None:
-    from textcat.corpora.generate import write_generated_labels
-
-    if training is not None:
-        hint = "In many-labels one document in eleven is a test document."
-        raise UsageError("--training is for rcv1-like", hint=hint)
-    known, labels = write_generated_labels(target, documents, seed)
-    options.print_unless_quiet(f"{target}: {documents:,} documents ({known:,} training), {labels:,} labels")

@@ -6,14 +6,13 @@ from typing import Any
 
 import click
 
-from textcat.cli.completion import complete_runs
 from textcat.cli.options import add_work_options, read_command_settings
 from textcat.cli.output import make_visible, print_json
 
 
 @click.command("compare", epilog="Example:  textcat compare reuters_modapte:svm logistic")
-@click.argument("left", shell_complete=complete_runs)
-@click.argument("right", shell_complete=complete_runs)
+@click.argument("left", type=click.Path(readable=False))
+@click.argument("right", type=click.Path(readable=False))
 @click.option(
     "-n",
     "--number",

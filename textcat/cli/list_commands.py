@@ -1,4 +1,4 @@
-"""`textcat list`, `show` and `cite`: list names, show the details of one, and print its BibTeX."""
+"""`textcat list` and `show`: list names, and show the details or the BibTeX of one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from textcat.cli.completion import complete_cited_names, complete_shown_names
 from textcat.cli.options import add_common_options, read_command_settings
 from textcat.cli.output import print_json
 from textcat.errors import TextcatError
@@ -22,10 +21,7 @@ KINDS = ("corpora", "experiments", "tables", "learners", "methods")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @add_common_options
 def list_command(kind: str, as_json: bool, **settings: Any) -> None:
-    """List corpora, experiments, published tables, learners or methods.
-
-    Methods include the plugins of installed packages.
-    """
+    """List corpora, experiments, published tables, learners or methods."""
     options = read_command_settings(settings)
     listed = {
         "corpora": _list_corpora,
@@ -122,20 +118,28 @@ def _list_methods(_data: Path) -> list[dict[str, Any]]:
 @click.command(
     "show", epilog="Example:  textcat show reuters21578;  textcat show configs/reuters_modapte.yaml"
 )
-@click.argument("name", required=False, shell_complete=complete_shown_names)
+@click.argument("name", required=False, type=click.Path(readable=False))
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of experiment files.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON instead of YAML.")
+@click.option("--bibtex", is_flag=True, help="Print only the citation, as BibTeX.")
 @add_common_options
-def show_command(name: str | None, schema: bool, as_json: bool, **settings: Any) -> None:
+def show_command(name: str | None, schema: bool, as_json: bool, bibtex: bool, **settings: Any) -> None:
     """Show a corpus, a document format, an experiment, a published table or a learner in detail.
 
-    An experiment is shown with inherited settings and all defaults.
+    An experiment is shown with inherited settings and all defaults. With --bibtex NAME may also be a paper; the
+    entries of an experiment cover textcat, its paper, collection, learners and methods, and without NAME the entry
+    is that of textcat.
     """
     options = read_command_settings(settings)
     if schema:
         from textcat.experiment.spec.schema import make_experiment_schema
 
         print_json(make_experiment_schema(), ensure_ascii=True)
+        return
+    if bibtex:
+        from textcat.report.citations import SOFTWARE, cite
+
+        click.echo(cite(name or SOFTWARE), nl=False)
         return
     if name is None:
         raise click.UsageError("Give a corpus, an experiment, a table or a learner, or use --schema.")
@@ -206,18 +210,3 @@ def _describe_table(cells: list[Any]) -> dict[str, Any]:
         "caption": table.caption,
         "cells": [cell.model_dump(include=shown, exclude_none=True) for cell in cells],
     }
-
-
-@click.command("cite", epilog="Example:  textcat cite zhang_oles_2001/table1 >> paper.bib")
-@click.argument("name", default="textcat", shell_complete=complete_cited_names)
-@add_common_options
-def cite_command(name: str, **settings: Any) -> None:
-    """Print BibTeX for textcat, a paper, a collection or an experiment.
-
-    NAME is `textcat` (the default), a paper, a collection or an experiment. For an experiment, the entries
-    cover textcat, its paper, collection, learners and methods.
-    """
-    from textcat.report.citations import cite
-
-    read_command_settings(settings)
-    click.echo(cite(name), nl=False)

@@ -28,24 +28,20 @@ COMMANDS = {
     "multiverse": "Run all defensible readings of a paper and compare their numbers.",
     "tune": "Find the best model for your documents within a time limit.",
     "list": "List corpora, experiments, tables, learners or methods.",
-    "show": "Show a corpus, experiment, table or learner in detail.",
+    "show": "Show a corpus, experiment, table or learner in detail, or its BibTeX.",
     "predict": "Label new documents with a trained model.",
     "explain": "Show the words behind a category or a decision.",
     "export": "Write the documents of a collection as JSON Lines.",
     "compare": "Compare two runs per category and test for significance.",
-    "cite": "Print BibTeX for textcat, a paper, a collection or an experiment.",
     "init": "Write an experiment file for your own documents.",
-    "generate": "Generate a synthetic collection of any size.",
-    "cache": "Show the size of the cache, list it, or clear it.",
-    "completion": "Print a completion script for your shell.",
+    "cache": "Show the size of the cache, or clear it.",
 }
 # Modules with several commands. Every other command has its own module, such as `cache_command`.
 SHARED_MODULES = {
     "stage_commands": ("tokenize", "select", "train", "evaluate", "report", "run"),
-    "collection_commands": ("fetch", "export", "generate"),
-    "list_commands": ("list", "show", "cite"),
+    "collection_commands": ("fetch", "export"),
+    "list_commands": ("list", "show"),
     "model_commands": ("predict", "explain"),
-    "completion": ("completion",),
 }
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from textcat.cli.completion import complete_models
 from textcat.cli.options import (
     add_backend_options,
     add_common_options,
@@ -47,8 +46,25 @@ add_encoding_option = click.option(
 )
 
 
+def _import_modules(_context: click.Context, _parameter: click.Parameter, names: tuple[str, ...]) -> None:
+    from textcat.extensions import import_module
+
+    for name in names:
+        import_module(name, Path())
+
+
+add_import_option = click.option(
+    "--import",
+    metavar="MODULE",
+    multiple=True,
+    callback=_import_modules,
+    expose_value=False,
+    help="Import a module that the model needs; may be repeated.",
+)
+
+
 @click.command("predict", epilog="Example:  textcat predict data/models/reuters_modapte/logistic news.jsonl")
-@click.argument("model", type=click.Path(path_type=Path), shell_complete=complete_models)
+@click.argument("model", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option(
     "--format",
@@ -58,6 +74,7 @@ add_encoding_option = click.option(
     "document per line]",
 )
 @add_encoding_option
+@add_import_option
 @click.option(
     "--scores", is_flag=True, help="Print scores for every category, not only for the assigned ones."
 )
@@ -203,7 +220,7 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
 @click.command(
     "explain", epilog="Example:  textcat explain data/models/reuters_modapte/logistic -c grain story.txt"
 )
-@click.argument("model", type=click.Path(path_type=Path), shell_complete=complete_models)
+@click.argument("model", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("document", type=click.File("rb"), required=False)
 @click.option("-c", "--category", help="The category.  [default: the accepted ones]")
 @click.option(
@@ -215,6 +232,7 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
     help="The document to explain, in a CSV, TSV, JSON Lines or svmlight file.  [default: the first]",
 )
 @add_encoding_option
+@add_import_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @add_common_options
 def explain_command(

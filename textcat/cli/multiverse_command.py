@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.completion import complete_papers_and_experiments
 from textcat.cli.options import (
     CommandSettings,
     Duration,
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command("multiverse", epilog="Example:  textcat multiverse zhang_oles_2001 --budget 30m")
-@click.argument("target", metavar="PAPER|EXPERIMENT", shell_complete=complete_papers_and_experiments)
+@click.argument("target", metavar="PAPER|EXPERIMENT", type=click.Path(readable=False))
 @click.option("--budget", type=Duration(), help="Start no further reading after this time, such as 30m.")
 @click.option(
     "--readings",

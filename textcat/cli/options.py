@@ -185,7 +185,7 @@ add_backend_options = _join_options(
         envvar="TEXTCAT_BACKEND",
         help="How to run independent work (text chunks, folds, grid points, category blocks, batches to predict) in "
         "parallel.  "
-        "[env: TEXTCAT_BACKEND; default: one after another on --jobs threads; plugin tokenizers in --jobs processes]",
+        "[env: TEXTCAT_BACKEND; default: one after another on --jobs threads; own tokenizers in --jobs processes]",
     ),
     click.option(
         "--scheduler",
@@ -210,10 +210,14 @@ def read_command_settings(settings: dict[str, Any]) -> CommandSettings:
 
 @contextmanager
 def start_context(settings: CommandSettings) -> Iterator[CommandSettings]:
-    """Yield the settings with progress bars and running workers, which stop at the end of the block."""
+    """Yield the settings with progress bars and running workers; during the block the cache is not cleared."""
     from textcat.parallel import start_workers
+    from textcat.store.cache_folder import use_cache
 
-    with start_workers(settings.backend, settings.jobs, settings.scheduler) as executor:
+    with (
+        use_cache(settings.data / "cache"),
+        start_workers(settings.backend, settings.jobs, settings.scheduler) as executor,
+    ):
         yield replace(settings, progress=make_progress_bar(), executor=executor)
 
 

@@ -14,7 +14,6 @@ from warnings import catch_warnings, filterwarnings
 
 import click
 
-from textcat.cli.completion import complete_experiments
 from textcat.cli.main import COMMANDS
 from textcat.cli.options import (
     CommandSettings,
@@ -41,7 +40,7 @@ def make_stage_command(stage: str, detail: str) -> click.Command:
 
     @click.command(stage, help=f"{COMMANDS[stage]}\n\n{detail}", epilog=STAGE_EPILOG.format(stage=stage))
     @click.argument(
-        "experiments", nargs=-1, required=True, metavar="EXPERIMENT...", shell_complete=complete_experiments
+        "experiments", nargs=-1, required=True, metavar="EXPERIMENT...", type=click.Path(readable=False)
     )
     @add_backend_options
     @add_work_options
@@ -108,16 +107,15 @@ def run_experiments_at_once(
 
     Return as `run_experiments` does. An artifact that two experiments need is made once: the other one waits for it.
     """
-    from textcat.parallel.executors import LocalExecutor, open_shared_folder, remove_abandoned_folders
+    from textcat.parallel.executors import LocalExecutor
 
     failures: list[TextcatError] = []
     progress = make_progress_bar()
     progress(0, len(experiments), "experiments")
-    remove_abandoned_folders()
-    with open_shared_folder() as folder, catch_warnings():
+    with catch_warnings():
         # joblib warns of running tasks that are stopped, because the first failure ends the command.
         filterwarnings("ignore", message=".* have been cancelled", category=UserWarning)
-        executor = LocalExecutor("processes", at_once, folder)
+        executor = LocalExecutor("processes", at_once)
         with closing(executor.map_items(_run_in_worker, settings, experiments)) as runs:
             for done, run in enumerate(runs, start=1):
                 click.echo(run.messages, err=True, nl=False)
@@ -274,7 +272,7 @@ evaluate_command = make_stage_command(
 
 
 @click.command("run", epilog="Example:  textcat run configs/reuters_modapte.yaml --jobs 2")
-@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=complete_experiments)
+@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", type=click.Path(readable=False))
 @click.option("--all", "all_papers", is_flag=True, help="Run every experiment of the five papers.")
 @click.option("--keep-going", is_flag=True, help="Continue with the other experiments if one fails.")
 @click.option(
@@ -313,7 +311,7 @@ def run_command(
 
 
 @click.command("report", epilog=STAGE_EPILOG.format(stage="report"))
-@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=complete_experiments)
+@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", type=click.Path(readable=False))
 @click.option(
     "--matrix", is_flag=True, help="Write results/reproduction.md, .html and .json from all results."
 )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.completion import complete_experiments
 from textcat.cli.init_command import choose_name
 from textcat.cli.options import (
     CommandSettings,
@@ -30,7 +29,7 @@ METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
 
 
 @click.command("tune", epilog="Example:  textcat tune documents.csv --time 5m")
-@click.argument("documents", metavar="FILE|EXPERIMENT", shell_complete=complete_experiments)
+@click.argument("documents", metavar="FILE|EXPERIMENT", type=click.Path(readable=False))
 @click.option(
     "--test",
     type=click.Path(path_type=Path),

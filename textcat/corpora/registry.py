@@ -1,11 +1,11 @@
-"""Open a collection by name, built-in or from a plugin, count it for verification, and check its options.
+"""Open a collection by name, count it for verification, and check its options.
 
 `corpus.options` are checked against the types of a collection's options before any document is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
@@ -16,82 +16,29 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from textcat.corpora.cards import load_card
 from textcat.corpora.collections import clinc150, eurlex57k, newsgroups20, ohsumed, rcv1, reuters21578, webkb
-from textcat.corpora.document import Corpus, Document
+from textcat.corpora.document import Corpus
 from textcat.corpora.own import documents as own
 from textcat.corpora.own.problems import Problems
 from textcat.corpora.own.tables import TABLES
 from textcat.corpora.vector_files import VectorCorpus, fingerprint_svmlight, open_svmlight
 from textcat.errors import UsageError
-from textcat.plugins import (
-    Plugin,
-    check_documents,
-    find_plugin,
-    list_known_names,
-    load_plugin,
-    read_categories,
-    read_fingerprint,
-    report_plugin_errors,
-)
+from textcat.extensions import claim_name
 from textcat.yaml_reader import read_packaged_yaml, suggest_names
 
-
-@dataclass(frozen=True)
-class PluginCorpus:
-    """A collection opened by a plugin; errors in its methods name the plugin."""
-
-    plugin: Plugin
-    opened: Corpus
-
-    @property
-    def name(self) -> str:
-        """The name of the entry point."""
-        return self.plugin.name
-
-    @property
-    def categories(self) -> tuple[str, ...]:
-        """The labels, in the reader's order."""
-        with report_plugin_errors(self.plugin, "failed"):
-            return read_categories(self.opened.categories)
-
-    def documents(self) -> Iterator[Document]:
-        """Yield the documents in the reader's order."""
-        with report_plugin_errors(self.plugin, "failed"):
-            yield from check_documents(self.opened.documents())
-
-    def fingerprint(self) -> str:
-        """Return the sha256 of the contents on disk."""
-        with report_plugin_errors(self.plugin, "failed"):
-            return read_fingerprint(self.opened.fingerprint())
-
-
-def open_plugin_corpus(
-    plugin: Plugin, folder: Path, split: str | None, options: dict[str, Any]
-) -> PluginCorpus:
-    """Open a plugin's collection; `folder` is the experiment's `corpus.path` or the folder for data."""
-    reader = load_plugin(plugin)
-    with report_plugin_errors(plugin, "cannot be opened"):
-        opened = reader(folder, **(options | {"split": split} if split else options))
-        if not isinstance(opened, Corpus):
-            raise TypeError(
-                f"it must have name, categories, documents() and fingerprint(), but is {opened!r}"
-            )
-    return PluginCorpus(plugin, opened)
-
-
-# Formats of a user's own documents. Their `folder` is a file, except for `folders` and `rcv1-like` (the files that
-# `textcat generate` writes).
+# Formats of a user's own documents. Their `folder` is a file, except for `folders` and `rcv1-like` (token files in
+# the format of RCV1-v2).
 OWN_TEXT_FORMATS = (*TABLES, "folders")
 OWN_FORMATS = (*OWN_TEXT_FORMATS, "svmlight", "rcv1-like")
 
 
-def find_corpus_plugin(name: str) -> Plugin | None:
-    """Return the plugin that opens a collection; None for built-in and unknown collections."""
-    return find_plugin("corpora", name, list_builtin_corpora())
-
-
-def list_builtin_corpora() -> frozenset[str]:
-    """Return the names of built-in collections and formats."""
+def list_known_corpora() -> frozenset[str]:
+    """Return the names of all collections and formats."""
     return frozenset(_COLLECTIONS)
+
+
+def is_own(name: str) -> bool:
+    """Return whether the documents are at `corpus.path`: a format of own documents, or a registered collection."""
+    return name in OWN_FORMATS or name in _REGISTERED
 
 
 def list_vector_corpora() -> tuple[str, ...]:
@@ -101,9 +48,6 @@ def list_vector_corpora() -> tuple[str, ...]:
 
 def open_corpus(name: str, folder: Path, *, split: str | None = None, **options: Any) -> Corpus:
     """Open a collection of text in `folder`; the default split is the first that its card lists."""
-    plugin = find_corpus_plugin(name)
-    if plugin is not None:
-        return open_plugin_corpus(plugin, folder, split, options)
     corpus: Corpus = _open(_TEXTS, name, folder, split, options)
     return corpus
 
@@ -122,11 +66,13 @@ def _open(
         hint = f"Choose a collection of {wanted}, or open this one as {own}."
         raise UsageError(f"{name} is a collection of {own}, not of {wanted}", hint=hint)
     if name not in known:
-        names = ", ".join(sorted(list_known_names("corpora", known)))
+        names = ", ".join(sorted(known))
         raise UsageError(f"unknown collection {name!r}", hint=f"Known: {names}.")
     if fault := find_option_fault(name, options):
         raise UsageError(fault.what, hint=fault.hint)
-    if split:
+    if split and name in _REGISTERED:
+        options = options | {"split": split}
+    elif split:
         _check_split(name, split)
         if "split" in signature(known[name].open).parameters:
             options = options | {"split": split}
@@ -301,6 +247,17 @@ _VECTORS = {
     "svmlight": _Collection(open_svmlight, _SvmlightOptions),
 }
 _COLLECTIONS = {**_TEXTS, **_VECTORS}
+_REGISTERED: set[str] = set()
+
+
+def register_collection(name: str, open_documents: Callable[..., Corpus]) -> None:
+    """Add a collection: `open_documents(path, **options)` returns a `Corpus`; `path` is `corpus.path`.
+
+    The options are those of the experiment, and `split` if it names one.
+    """
+    claim_name("collection", name, _COLLECTIONS)
+    _TEXTS[name] = _COLLECTIONS[name] = _Collection(open_documents, _Options)
+    _REGISTERED.add(name)
 
 
 @dataclass(frozen=True)
@@ -318,8 +275,8 @@ def list_reader_options(name: str) -> dict[str, Any]:
 
 
 def find_option_fault(name: str, options: dict[str, object]) -> OptionFault | None:
-    """Return the first wrong option of a collection or format, or None; those of plugins are not checked."""
-    if name not in _COLLECTIONS:
+    """Return the first wrong option of a collection or format, or None; those of registered ones are not checked."""
+    if name not in _COLLECTIONS or name in _REGISTERED:
         return None
     try:
         _COLLECTIONS[name].options.model_validate(options)

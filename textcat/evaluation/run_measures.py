@@ -1,8 +1,8 @@
-"""Compute every measure of a run under its dotted name, including measures of plugins."""
+"""Compute every measure of a run under its dotted name, including registered measures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Literal
@@ -23,8 +23,8 @@ from textcat.evaluation.measures import (
     count_contingency,
 )
 from textcat.evaluation.ranking import TopLabels, find_top_labels, measure_ranking
-from textcat.plugins import KnownName, find_plugin, load_plugin, wrap_numeric_function
-from textcat.settings import GrowingSettings
+from textcat.extensions import claim_name, guard_function
+from textcat.settings import GrowingSettings, KnownName
 
 
 @cache
@@ -35,17 +35,35 @@ def list_builtin_measures() -> tuple[str, ...]:
     return tuple(name for name in measures if not name.startswith("category."))
 
 
-def compute_plugin_measures(
+def list_measures() -> list[str]:
+    """Return the names of all measures except those of single categories."""
+    return [*list_builtin_measures(), *REGISTERED_MEASURES]
+
+
+# A measure is a function of scores, decisions and labels, all documents x categories.
+Measure = Callable[[Floats, Bools, Bools], float]
+REGISTERED_MEASURES: dict[str, Measure] = {}
+
+
+def register_measure(name: str, function: Measure) -> None:
+    """Add a measure; it returns a number, or NaN where the measure is not defined."""
+    claim_name("measure", name, list_builtin_measures())
+
+    def check(found: object, *_: object) -> str:
+        return "" if isinstance(found, int | float | np.number) else f"it returned {found!r:.80}"
+
+    REGISTERED_MEASURES[name] = guard_function("measure", name, function, check)
+
+
+def compute_registered_measures(
     names: Iterable[str], scores: Floats, decisions: Bools, labels: Bools
 ) -> dict[str, float]:
-    """Return the measures of plugins by name; undefined ones are NaN."""
-    found: dict[str, float] = {}
-    for name in names:
-        plugin = find_plugin("measures", name, list_builtin_measures())
-        if plugin is not None:
-            measure = wrap_numeric_function(plugin, load_plugin(plugin), lambda *_: (), nan=True)
-            found[name] = float(measure(scores, decisions, labels))
-    return found
+    """Return the registered ones among these measures; undefined ones are NaN."""
+    return {
+        name: float(REGISTERED_MEASURES[name](scores, decisions, labels))
+        for name in names
+        if name in REGISTERED_MEASURES
+    }
 
 
 StudyName = Literal["margins", "precision-recall", "objectives", "iterations", "weights"]
@@ -59,7 +77,7 @@ class EvaluationSettings(GrowingSettings):
     zero_division: ZeroDivision = 1
     largest: list[Annotated[int, Field(ge=1)]] = Field(default=[5, 10, 20, 40, 60, 80, 100])
     studies: list[StudyName] = Field(default_factory=list)
-    measures: list[Annotated[str, KnownName("measures", list_builtin_measures)]] = Field(default_factory=list)
+    measures: list[Annotated[str, KnownName("measure", list_measures)]] = Field(default_factory=list)
     study_category: str | None = None
     ranking: list[Annotated[int, Field(ge=1, le=100)]] = Field(default_factory=list)
     frequency_groups: bool = False

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from textcat.plugins import KnownName
-from textcat.settings import GrowingSettings
+from textcat.settings import GrowingSettings, KnownName
 from textcat.yaml_reader import read_packaged_yaml, suggest_names
 
 
@@ -155,9 +154,11 @@ class LinearParameters(LearnerParameters):
 
     later = ("prune",)
 
-    loss: Annotated[str, KnownName("losses", _names("losses", "LOSS_NAMES"))] | None = None
-    prior: Annotated[str, KnownName("priors", _names("priors", "ALL_PRIORS"))] | None = None
-    algorithm: Annotated[str, KnownName("algorithms", _names("training", "ALGORITHMS"))] | None = None
+    loss: (
+        Annotated[str, KnownName("loss", lambda: import_module("textcat.linear.losses").list_losses())] | None
+    ) = None
+    prior: Annotated[str, KnownName("prior", _names("priors", "ALL_PRIORS"))] | None = None
+    algorithm: Annotated[str, KnownName("algorithm", _names("training", "ALGORITHMS"))] | None = None
     lam: float | None = Field(default=None, gt=0)
     cost: float | None = Field(default=None, gt=0)
     variance: float | Literal["norm"] | None = None
@@ -230,7 +231,7 @@ _OTHERS: dict[str, dict[str, Any]] = {
     "perceptron_tree": {"parameters": TreeParameters, "version": 3},
     "mfom": {"parameters": MeritParameters, "version": 3},
     "mfom_multicategory": {"parameters": MulticategoryMeritParameters},
-    "softmax": {"parameters": SoftmaxParameters, "version": 2},
+    "softmax": {"parameters": SoftmaxParameters, "version": 3},
     "nb_svm": {"parameters": RatioParameters, "version": 2, "categories_at_once": 64, "solver": "fast"},
     "label_tree": {"parameters": LabelTreeParameters, "solver": "fast"},
     "mmlr_cg": {"parameters": MulticlassParameters},
@@ -248,9 +249,3 @@ def validate_parameters(learner: str, given: dict[str, Any]) -> LearnerParameter
         usual = USUAL_NAMES.get(learner.lower().replace("-", "_"))
         raise KeyError(f"Write {usual}." if usual else suggest_names(learner, LEARNERS))
     return LEARNERS[learner].parameters.model_validate(given)
-
-
-def list_method_names(parameters: BaseModel) -> list[tuple[str, str | None]]:
-    """Return the names in a learner's parameters that may be a plugin's, each with its kind."""
-    kinds = {"loss": "losses", "prior": "priors", "algorithm": "algorithms"}
-    return [(kind, getattr(parameters, key, None)) for key, kind in kinds.items()]

@@ -7,7 +7,9 @@ Inputs:   features, one category per document, prior, lam. A Gaussian prior of v
 Outputs:  LinearModel with a joint certificate (objective, optimality violation, duality gap).
 Paper:    genkin_2004 section 7; the priors of its equations 10 and 11 on the weights of every category.
 
-Algorithm "dual": coordinate ascent in the dual (`textcat.learners.softmax_dual`); Gaussian prior on all weights.
+Algorithm "dual": coordinate ascent in the dual (`textcat.learners.softmax_dual`); Gaussian prior on all weights. Its passes
+grow with the square of a feature that all documents share, such as a large constant; L-BFGS-B, which scales
+features, takes over after `DUAL_PASSES`.
 Algorithm "lbfgs": rounds of L-BFGS-B. The Laplace penalty is linear in each orthant, where L-BFGS-B finds exact zeros
 at the bounds. Near the optimum the objective is flat to within rounding while the gradient is not, so Newton
 steps finish the solution.
@@ -34,6 +36,7 @@ from textcat.linear.model import LinearModel
 PriorName = Literal["gaussian", "laplace"]
 AlgorithmName = Literal["lbfgs", "dual"]
 
+DUAL_PASSES = 500
 MAX_NEWTON_STEPS = 5
 MAX_INNER_STEPS = 100
 SMALL_VIOLATION_SHARE = 1e-2
@@ -162,8 +165,13 @@ def fit_softmax(
                 where="softmax",
                 hint="Write `algorithm: lbfgs`.",
             )
-        found = ascend_softmax_dual(X, Y, lam, bias, sample_weight, tol, max_passes)
+        found = ascend_softmax_dual(X, Y, lam, bias, sample_weight, tol, min(max_passes, DUAL_PASSES))
         weights, passes, dual_gap = found.weights, found.passes, found.gap
+        if not found.converged and passes < max_passes:
+            # The gap at weights with gradient g is |g|^2 / (4 lam).
+            sharp = np.sqrt(4 * lam * tol / (Y.shape[1] * np.square(problem.compute_units()).sum()))
+            weights, used = _minimise(problem, min(tol, float(sharp)), max_passes - passes)
+            passes, dual_gap = passes + used, np.inf
     else:
         weights, passes = _minimise(problem, tol, max_passes)
     settings = {

@@ -39,11 +39,15 @@ GAIN_SHARE = 0.5
 
 @dataclass(frozen=True)
 class DualResult:
-    """Weights, features and constant by categories, their duality gap, and the passes over the documents."""
+    """Weights, features and constant by categories, their duality gap, and the passes over the documents.
+
+    converged: the gap is at most what was asked for.
+    """
 
     weights: Floats
     gap: float
     passes: int
+    converged: bool
 
 
 def ascend_softmax_dual(
@@ -77,8 +81,8 @@ def ascend_softmax_dual(
     # Recompute sums that were updated step by step, so that the gap belongs to exactly these weights.
     solution[:] = 0.0
     _add_documents(*data, costs, bias, m, solution)
-    gap, _ = _measure(*data, shares, bias, m, logs, solution, lam, scratch[0])
-    return DualResult(solution, max(gap, 0.0), passes)
+    gap, objective = _measure(*data, shares, bias, m, logs, solution, lam, scratch[0])
+    return DualResult(solution, max(gap, 0.0), passes, gap <= tol * min(1.0, objective))
 
 
 def can_ascend_dual(prior: str, penalize_bias: bool, size: int) -> bool:

@@ -7,7 +7,6 @@ from textcat.linear.fit import fit, fit_path
 from textcat.linear.losses import Loss
 from textcat.linear.model import LinearModel
 from textcat.linear.priors import Prior
-from textcat.linear.problem import PenaltyShape
 from textcat.linear.training import Algorithm
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "LinearModel",
     "Loss",
     "Options",
-    "PenaltyShape",
     "Prior",
     "Progress",
     "fit",

@@ -24,12 +24,9 @@ from numpy.typing import NDArray
 
 from textcat.errors import StageFailedError
 from textcat.linear.certificate import BlockResult, Certificate
-from textcat.linear.losses import LOSS_NAMES
 from textcat.linear.mapped_arrays import convert_dtype
-from textcat.linear.priors import ALL_PRIORS
 from textcat.linear.problem import LANE_STEP, Bools, Floats, LinearProblem, ProblemMatrix, compute_lane_width
 from textcat.parallel.executors import run_in_threads
-from textcat.plugins import Plugin, find_plugin, report_plugin_errors
 
 # The cost of reading a number of the matrix, in lanes of arithmetic. The division of blocks is part of a result:
 # numpy sums a single category, for its certificate, in another order.
@@ -308,34 +305,10 @@ def join_pruned(blocks: Sequence[PrunedBlock]) -> sp.csc_matrix:
     return sp.csc_matrix(sp.hstack([block.coef for block in blocks], format="csc"))
 
 
-def check_solver(plugin: Plugin, solve_block: SolveBlock) -> SolveBlock:
-    """Return the solver of a plugin with checks of what it returns; it may change its copy of the start."""
-
-    def solve(problem: LinearProblem, block: slice, options: Any, start: Floats) -> BlockResult:
-        with report_plugin_errors(plugin, "failed"):
-            result = solve_block(problem, block, options, start.copy())
-            if not isinstance(result, BlockResult):
-                raise TypeError(f"it must return a BlockResult, not {result!r:.80}")
-            weights = np.asarray(result.weights)
-            if weights.dtype.kind != "f" or weights.shape != start.shape:
-                raise TypeError(f"its weights must be numbers of shape {start.shape}, not {weights!r:.80}")
-            if len(result.certificates) != start.shape[1]:
-                raise ValueError(f"it returned {len(result.certificates)} certificates, not {start.shape[1]}")
-            if not np.isfinite(weights).all():
-                raise ValueError("its weights are not finite")
-        return result
-
-    return solve
-
-
-def check_finite(results: Sequence[Any], loss: str, prior: str) -> None:
-    """Raise StageFailedError if weights or objectives are not finite; name the plugin of the loss or the prior."""
+def check_finite(results: Sequence[Any]) -> None:
+    """Raise StageFailedError if weights or objectives are not finite."""
     if all(map(_is_finite, results)):
         return
-    used = (find_plugin("losses", loss, LOSS_NAMES), find_plugin("priors", prior, ALL_PRIORS))
-    for plugin in filter(None, used):
-        with report_plugin_errors(plugin, "failed"):
-            raise ValueError("it led to weights or an objective that are not finite")
     raise StageFailedError(
         "training led to weights or an objective that are not finite",
         where="fit",

@@ -105,9 +105,7 @@ def penalty_slope(penalty: Penalty, block: slice, weights: Floats, slope: Floats
     """Return the least subgradient of loss plus penalty at each weight."""
     strength = penalty.strength[:, block]
     away = weights - (0.0 if penalty.mode is None else penalty.mode[:, block])
-    if penalty.shape is not None:
-        total = slope + strength * penalty.shape.derivative(away)
-    elif penalty.prior == "laplace":
+    if penalty.prior == "laplace":
         at_mode = np.sign(slope) * np.maximum(np.abs(slope) - strength, 0.0)
         total = np.where(away == 0, at_mode, slope + strength * np.sign(away))
     else:
@@ -196,7 +194,7 @@ def measure(
         violation = (violation * problem.free(block)).max(axis=0, initial=0.0)
     else:
         violation = np.full(objective.shape, np.nan)
-    if problem.penalty.shape is not None or problem.loss.conjugate is None:
+    if problem.loss.conjugate is None:
         gap = np.full(objective.shape, np.nan)
     else:
         gap = objective - compute_dual_value(problem, block, slope if dual is None else dual)

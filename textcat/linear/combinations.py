@@ -13,7 +13,6 @@ from typing import Any
 from textcat.errors import UsageError
 from textcat.linear.losses import LOSS_NAMES, Loss
 from textcat.linear.priors import ALL_PRIORS, PRIORS
-from textcat.plugins import find_plugin, list_known_names
 from textcat.yaml_reader import read_packaged_yaml
 
 
@@ -34,11 +33,9 @@ RefusalRule = Callable[[SolveRequest], str | None]
 
 
 def _refuse_without_kernels(request: SolveRequest) -> str | None:
-    """Refuse losses and priors of plugins, for algorithms with compiled kernels."""
+    """Refuse registered losses, for algorithms with compiled kernels."""
     if request.loss.name not in LOSS_NAMES:
-        return f"only conjugate gradient takes the loss of a plugin, such as {request.loss.name}"
-    if request.prior not in PRIORS:
-        return f"only conjugate gradient takes the prior of a plugin, such as {request.prior}"
+        return f"only conjugate gradient takes a registered loss, such as {request.loss.name}"
     return None
 
 
@@ -97,15 +94,15 @@ QUICKEST_FIRST = ("fast", "column", "row", "conjugate_gradient")
 EXACTEST_FIRST = ("conjugate_gradient", "fast", "column", "row")
 
 
-def check_combination(algorithm: str, request: SolveRequest, plugin_rule: RefusalRule | None = None) -> None:
-    """Refuse an impossible combination with its reason; `plugin_rule` is the rule of a plugin's algorithm."""
-    if request.prior not in PRIORS and find_plugin("priors", request.prior, ALL_PRIORS) is None:
-        known = list_known_names("priors", ALL_PRIORS)
-        raise UsageError(f"there is no prior {request.prior!r}", hint="Priors: " + ", ".join(known))
-    if algorithm not in REFUSAL_RULES and plugin_rule is None:
-        known = list_known_names("algorithms", REFUSAL_RULES)
-        raise UsageError(f"there is no algorithm {algorithm!r}", hint="Algorithms: " + ", ".join(known))
-    reason = (plugin_rule or REFUSAL_RULES[algorithm])(request)
+def check_combination(algorithm: str, request: SolveRequest) -> None:
+    """Refuse an impossible combination with its reason."""
+    if request.prior not in PRIORS:
+        raise UsageError(f"there is no prior {request.prior!r}", hint="Priors: " + ", ".join(ALL_PRIORS))
+    if algorithm not in REFUSAL_RULES:
+        raise UsageError(
+            f"there is no algorithm {algorithm!r}", hint="Algorithms: " + ", ".join(REFUSAL_RULES)
+        )
+    reason = REFUSAL_RULES[algorithm](request)
     if reason is not None:
         able = [name for name, rule in REFUSAL_RULES.items() if rule(request) is None]
         raise UsageError(

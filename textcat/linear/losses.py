@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, xlogy
 
 from textcat.errors import UsageError
-from textcat.plugins import Plugin, find_plugin, list_known_names, load_plugin, wrap_elementwise_function
+from textcat.extensions import check_numbers, claim_name, guard_function
 
 Values = NDArray[np.float64]
 LossFunction = Callable[[Values], Values]
@@ -122,29 +122,35 @@ LOSSES: dict[str, Callable[[], Loss]] = {
     "hinge": hinge,
     "logistic": logistic,
 }
+# The losses that compiled kernels have; registered ones need the algorithm conjugate_gradient.
 LOSS_NAMES = (*LOSSES, "modified_logistic")
+
+
+def list_losses() -> list[str]:
+    """Return the names of all losses."""
+    return [*LOSS_NAMES, *(name for name in LOSSES if name not in LOSS_NAMES)]
+
+
+def register_loss(loss: Loss) -> None:
+    """Add a convex loss, which must be smooth; only conjugate gradient takes it."""
+    claim_name("loss", loss.name, LOSS_NAMES)
+
+    def guard(function: LossFunction) -> LossFunction:
+        return guard_function("loss", loss.name, function, lambda found, r: check_numbers(r.shape, found))
+
+    guarded = replace(
+        loss,
+        value=guard(loss.value),
+        derivative=guard(loss.derivative),
+        conjugate=None if loss.conjugate is None else guard(loss.conjugate),
+    )
+    LOSSES[loss.name] = lambda: guarded
 
 
 def find_loss(name: str, gamma: float = 10.0) -> Loss:
     """Return a loss by name; `gamma` is the sharpness of the modified logistic loss."""
-    plugin = find_plugin("losses", name, LOSS_NAMES)
-    if plugin is not None:
-        return _guard_loss(plugin)
     if name == "modified_logistic":
         return modified_logistic(gamma)
     if name not in LOSSES:
-        known = list_known_names("losses", LOSS_NAMES)
-        raise UsageError(f"there is no loss {name!r}", hint="Losses: " + ", ".join(known))
+        raise UsageError(f"there is no loss {name!r}", hint="Losses: " + ", ".join(list_losses()))
     return LOSSES[name]()
-
-
-def _guard_loss(plugin: Plugin) -> Loss:
-    """Return a plugin's loss under its name, with errors that name the plugin."""
-    loss: Loss = load_plugin(plugin, Loss)
-    return replace(
-        loss,
-        name=plugin.name,
-        value=wrap_elementwise_function(plugin, loss.value),
-        derivative=wrap_elementwise_function(plugin, loss.derivative),
-        conjugate=None if loss.conjugate is None else wrap_elementwise_function(plugin, loss.conjugate),
-    )

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from textcat.errors import make_fit_error
-from textcat.linear.problem import Floats, Penalty, PenaltyShape
+from textcat.linear.problem import Floats, Penalty
 from textcat.linear.regularization import lam_from_variance
-from textcat.plugins import Plugin, find_plugin, load_plugin, wrap_elementwise_function
 
 PRIORS = ("gaussian", "laplace", "none")
 ALL_PRIORS = (*PRIORS, "jeffreys")
@@ -87,8 +86,6 @@ def make_penalty(
     if constant and not penalize_bias:
         strength = strength.copy()
         strength[-1] = 0.0
-    plugin = find_plugin("priors", prior.name, ALL_PRIORS)
-    form = None if plugin is None else _guard_shape(plugin)
     mode = low = high = None
     if prior.mode is not None:
         mode = _expand_by_feature("mode", prior.mode, shape, constant, 0.0)
@@ -103,11 +100,4 @@ def make_penalty(
             raise make_fit_error(
                 "a prior mode lies on the side of 0 that its sign forbids", "Change the mode or its sign."
             )
-    return Penalty("gaussian" if prior.name == "none" else prior.name, strength, mode, low, high, form)
-
-
-def _guard_shape(plugin: Plugin) -> PenaltyShape:
-    shape: PenaltyShape = load_plugin(plugin, PenaltyShape)
-    return PenaltyShape(
-        wrap_elementwise_function(plugin, shape.value), wrap_elementwise_function(plugin, shape.derivative)
-    )
+    return Penalty("gaussian" if prior.name == "none" else prior.name, strength, mode, low, high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -25,18 +25,10 @@ LANE_STEP = 16
 
 
 @dataclass(frozen=True)
-class PenaltyShape:
-    """pen(w) of single weights and its derivative, smooth with its minimum at 0: the prior of a plugin."""
-
-    value: Callable[[Floats], Floats]
-    derivative: Callable[[Floats], Floats]
-
-
-@dataclass(frozen=True)
 class Penalty:
     """lam_j pen(w_j - mode_j) with low_j <= w_j <= high_j; arrays broadcast to features x categories.
 
-    pen is |w| for prior "laplace" and the square for others, unless `shape` gives it.
+    pen is |w| for prior "laplace" and the square for others.
     """
 
     prior: str
@@ -44,7 +36,6 @@ class Penalty:
     mode: Floats | None = None
     low: Floats | None = None
     high: Floats | None = None
-    shape: PenaltyShape | None = None
 
     @property
     def informed(self) -> bool:
@@ -54,10 +45,7 @@ class Penalty:
     def values(self, weights: Floats, block: slice) -> Floats:
         """Return the penalty of each category of a block."""
         away = weights - (0.0 if self.mode is None else self.mode[:, block])
-        if self.shape is not None:
-            size = self.shape.value(away)
-        else:
-            size = np.abs(away) if self.prior == "laplace" else away * away
+        size = np.abs(away) if self.prior == "laplace" else away * away
         return np.asarray((np.where(away == 0, 0.0, self.strength[:, block]) * size).sum(axis=0))
 
 

@@ -30,7 +30,6 @@ from textcat.linear.blocks import (
     PrunedBlock,
     SolveBlock,
     check_finite,
-    check_solver,
     divide_block,
     divide_blocks,
     estimate_column_pass,
@@ -54,16 +53,11 @@ from textcat.linear.problem import (
     make_matrix_with_bias,
     split_into_blocks,
 )
-from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
 
 def make_lane_blocks(problem: LinearProblem, options: Options) -> list[slice]:
     """Divide the categories into blocks of as many lanes as the options say."""
     return split_into_blocks(problem.categories, options.lanes)
-
-
-def accept_any_request(request: combinations.SolveRequest) -> None:
-    """Accept every request."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +69,7 @@ class Algorithm:
     `narrow`: a block gets only the features that it selects, and is divided where that makes it cheaper.
     `estimate_pass_cost`: the cost of a pass over some categories of a block; with it, a block is also divided into
     parts for the threads. None: `solve_block` uses the threads itself, or needs a whole block.
-    `cannot(request)`: why it cannot solve a request, or None; the rules of built-in algorithms are in
-    textcat.linear.combinations. `version` rises when a change of the code moves the numbers, so that stored
+    `version` rises when a change of the code moves the numbers, so that stored
     models are trained again; None leaves it out of the keys of artifacts.
     """
 
@@ -85,7 +78,6 @@ class Algorithm:
     starts_from_dual: bool = False
     blocks: Callable[..., list[slice]] = make_lane_blocks
     narrow: bool = True
-    cannot: combinations.RefusalRule = accept_any_request
     version: int | None = None
     estimate_pass_cost: PassCost | None = None
 
@@ -145,20 +137,6 @@ ALGORITHMS: dict[str, Algorithm] = {
 }
 
 
-def find_algorithm(name: str) -> Algorithm:
-    """Return a built-in algorithm or one of a plugin."""
-    plugin = find_plugin("algorithms", name, ALGORITHMS)
-    if plugin is None:
-        return ALGORITHMS[name]
-    algorithm: Algorithm = load_plugin(plugin, Algorithm)
-    return replace(
-        algorithm,
-        solve_block=check_solver(plugin, algorithm.solve_block),
-        blocks=wrap_plugin_function(plugin, algorithm.blocks),
-        cannot=wrap_plugin_function(plugin, algorithm.cannot),
-    )
-
-
 @dataclass(frozen=True)
 class FitSettings:
     """The arguments of `fit` other than the data; see there."""
@@ -204,14 +182,12 @@ class FitSettings:
 
     def read_algorithm_options(self) -> Options:
         """Refuse impossible combinations and return the algorithm's options."""
-        plugin = find_plugin("algorithms", self.algorithm, ALGORITHMS)
-        rule = None if plugin is None else find_algorithm(self.algorithm).cannot
-        combinations.check_combination(self.algorithm, self.request(), rule)
+        combinations.check_combination(self.algorithm, self.request())
         from joblib import effective_n_jobs  # noqa: PLC0415 - takes long to import
 
         jobs = effective_n_jobs(self.n_jobs)
         shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed, "jobs": jobs}
-        return read_options(find_algorithm(self.algorithm).options, self.options, shared)
+        return read_options(ALGORITHMS[self.algorithm].options, self.options, shared)
 
 
 def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
@@ -221,7 +197,7 @@ def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
         raise make_fit_error(
             f"prune cannot be {settings.prune}", "Give a number such as 0.02, or 0 for none."
         )
-    algorithm = find_algorithm(settings.algorithm)
+    algorithm = ALGORITHMS[settings.algorithm]
     problem = make_problem(X, Y, settings, options)
     start = make_start(problem, settings.init, algorithm.starts_from_dual)
     blocks = algorithm.blocks(problem, options)
@@ -251,7 +227,7 @@ def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
 
     jobs = (delayed(solve)(parts[place], options, take_start(parts[place])) for place in order)
     results = Parallel(n_jobs=threads, prefer="threads")(jobs) if parts else []
-    check_finite(results, settings.loss, settings.prior.name)
+    check_finite(results)
     if settings.prune and results:
         return _make_pruned_model(problem, results, settings.describe())
     categories = np.concatenate([np.arange(0), *(parts[place].categories for place in order)])

@@ -12,8 +12,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -25,11 +23,12 @@ from platform import node, python_version_tuple
 from typing import Any
 
 import dask
-from distributed import CancelledError, Client, KilledWorker, LocalCluster, Security, rpc
+from distributed import CancelledError, Client, KilledWorker, LocalCluster, Security, WorkerPlugin, rpc
 from distributed import TimeoutError as NotYet
 
 import textcat
 from textcat.errors import StageFailedError
+from textcat.extensions import ImportedModule, list_imported
 from textcat.parallel.executors import (
     ITEMS_AHEAD,
     Item,
@@ -61,6 +60,7 @@ class DaskExecutor:
         self._jobs = jobs
         self._stack = ExitStack()
         self._checked: set[str] = set()
+        self._imported: tuple[ImportedModule, ...] = ()
         self._client = self._stack.enter_context(_connect(scheduler)) if scheduler else None
 
     @property
@@ -114,6 +114,7 @@ class DaskExecutor:
         with self._report_scheduler_errors():
             self._wait_for_workers(time.monotonic() + MAX_SECONDS_WITHOUT_WORKERS)
             self._check_workers()
+            self._import_on_workers()
             [scattered] = self.client.scatter([shared], broadcast=True, hash=False)
         versions, futures = collect_versions(), deque[Any]()
         most = ITEMS_AHEAD * self.size if ahead is None else ahead
@@ -194,11 +195,25 @@ class DaskExecutor:
             )
         self._checked.update(new)
 
+    def _import_on_workers(self) -> None:
+        """Import the modules of experiments on all workers, also those that join later."""
+        imported = list_imported()
+        if imported != self._imported:
+            self.client.register_plugin(_ImportPlugin(imported), name="textcat imports")
+            self._imported = imported
+
     def _wait_for_workers(self, until: float) -> None:
         while not self.client.ncores():
             if time.monotonic() > until:
                 raise _make_no_workers_error(self.client)
             time.sleep(0.1)
+
+
+class _ImportPlugin(WorkerPlugin):  # type: ignore[misc] # distributed has no types
+    """Modules, which are imported on a worker when this is read there."""
+
+    def __init__(self, imported: tuple[ImportedModule, ...]) -> None:
+        self.imported = imported
 
 
 @dataclass(frozen=True)
@@ -249,54 +264,28 @@ def _silence_dask_logs() -> None:
 
 
 def _connect(scheduler: str) -> Any:
-    _require_scheduler(scheduler)
-    try:
-        return Client(scheduler, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise _make_silence_error(scheduler) from error
+    """Return a client of the scheduler at an address.
 
-
-def _require_scheduler(address: str) -> None:
-    """Raise StageFailedError unless a Dask scheduler answers at the address in time.
-
-    Dask's own client tries for more than a minute, or stops with a traceback, where something else listens.
+    It is asked first: where something else listens, Dask's client waits without end or prints tracebacks.
     """
-    probe = ThreadPoolExecutor(1)
     try:
-        answer = probe.submit(asyncio.run, _identify(address)).result(2 * CONNECT_TIMEOUT_SECONDS)
-    except (OSError, FutureTimeoutError, NotYet) as error:
-        raise _make_silence_error(address) from error
+        asyncio.run(asyncio.wait_for(_require_scheduler(scheduler), CONNECT_TIMEOUT_SECONDS))
+        return Client(scheduler, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
     except Exception as error:
         raise StageFailedError(
-            f"the server is not a Dask scheduler, or has other settings ({type(error).__name__}: {error})",
-            where=address,
-            hint="Check the port and the protocol (tcp or tls).",
+            f"no Dask scheduler answers ({type(error).__name__}: {error})",
+            where=scheduler,
+            hint="Start one with `dask scheduler` and workers with `dask worker ADDRESS`, or leave out --scheduler "
+            "to use workers on this machine.",
         ) from error
-    finally:
-        probe.shutdown(wait=False)
-    kind = answer.get("type") if isinstance(answer, dict) else None
-    if kind != "Scheduler":
-        raise StageFailedError(
-            f"there is a Dask {str(kind).lower()}, not a scheduler",
-            where=address,
-            hint="Give the address that `dask scheduler` prints.",
-        )
 
 
-async def _identify(address: str) -> Any:
-    """Ask a Dask server what it is."""
+async def _require_scheduler(address: str) -> None:
     arguments = Security().get_connection_args("client")
     async with rpc(address, timeout=CONNECT_TIMEOUT_SECONDS, connection_args=arguments) as server:
-        return await asyncio.wait_for(server.identity(), CONNECT_TIMEOUT_SECONDS)
-
-
-def _make_silence_error(scheduler: str) -> StageFailedError:
-    return StageFailedError(
-        f"no Dask scheduler answers within {CONNECT_TIMEOUT_SECONDS:g} seconds",
-        where=scheduler,
-        hint="Start one with `dask scheduler` and workers with `dask worker ADDRESS`, or leave out --scheduler "
-        "to use workers on this machine.",
-    )
+        found = (await server.identity())["type"]
+    if found != "Scheduler":
+        raise ValueError(f"there is a Dask {found}")
 
 
 def _start_local_cluster(stack: ExitStack, jobs: int) -> Any:

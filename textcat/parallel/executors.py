@@ -2,108 +2,25 @@
 
 A task is a call `function(shared, item)`: all tasks get the same shared data, each has its own item. Results are
 yielded in the order of the items, so the choice of executor changes the time and nothing else.
-
-joblib writes large arrays to a folder in shared memory. A process that is killed with SIGKILL leaves the folder behind,
-and workers that nobody stops: each worker therefore watches its parent, and each run removes folders that no running
-process holds.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
-import shutil
-import tempfile
-import threading
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import islice
-from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from textcat.errors import StageFailedError, UsageError
-
-_PREFIX = "textcat-shared-"
-_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - folders in it are made by mkdtemp
-# As joblib does: a container may have very little shared memory.
-_LEAST_SHARED_MEMORY = 2_000_000_000
-_SECONDS_BETWEEN_LOOKS = 1.0
-
-
-def choose_root() -> Path:
-    """Return the folder for shared arrays: JOBLIB_TEMP_FOLDER, the system's shared memory, or the temporary folder."""
-    named = os.environ.get("JOBLIB_TEMP_FOLDER")
-    if named:
-        return Path(named)
-    with suppress(OSError):
-        facts = os.statvfs(_SHARED_MEMORY)
-        if facts.f_frsize * facts.f_blocks > _LEAST_SHARED_MEMORY and os.access(_SHARED_MEMORY, os.W_OK):
-            return _SHARED_MEMORY
-    return Path(tempfile.gettempdir())
-
-
-@contextmanager
-def open_shared_folder() -> Iterator[Path]:
-    """Yield a new folder that is locked during the block and removed after it."""
-    root = choose_root()
-    root.mkdir(parents=True, exist_ok=True)
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=root))
-        handle = _lock_folder(folder)
-        # Another process may have taken the new folder for an abandoned one before it was locked.
-        if handle is not None and folder.is_dir():
-            break
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(handle)
-
-
-def remove_abandoned_folders() -> None:
-    """Remove the folders of processes that were killed: nobody holds their lock."""
-    for folder in choose_root().glob(f"{_PREFIX}*"):
-        handle = _lock_folder(folder)
-        if handle is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(handle)
-
-
-def _lock_folder(folder: Path) -> int | None:
-    """Lock a folder and return its descriptor; return None if it is locked, gone or of another user."""
-    try:
-        handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
-
-
-@cache
-def end_with_parent(parent: int) -> None:
-    """Start a thread that ends this process soon after the process `parent`, which started it, is gone."""
-    if parent != os.getpid():
-        threading.Thread(target=_watch, args=(parent,), daemon=True, name="watch parent").start()
-
-
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
-    os._exit(1)
-
+from textcat.extensions import ImportedModule, list_imported
 
 Shared = TypeVar("Shared")
 Item = TypeVar("Item")
@@ -182,14 +99,10 @@ _JOBLIB_BACKENDS = {"threads": "threading", "processes": "loky"}
 
 @dataclass(frozen=True)
 class LocalExecutor:
-    """Runs `size` tasks at a time in threads or processes.
-
-    Processes map large shared arrays, which then exist once, in `shared_folder`.
-    """
+    """Runs `size` tasks at a time in threads or processes; processes map large shared arrays, which exist once."""
 
     kind: Literal["threads", "processes"]
     size: int
-    shared_folder: Path | None = None
 
     def map_items(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
@@ -197,10 +110,8 @@ class LocalExecutor:
         """Yield the results in order; raise `StageFailedError` if a process was killed."""
         from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
 
-        folder = str(self.shared_folder) if self.shared_folder else None
-        backend = _JOBLIB_BACKENDS[self.kind]
-        pool = Parallel(n_jobs=self.size, backend=backend, return_as="generator", temp_folder=folder)
-        run = partial(_run_for_parent, os.getpid())
+        pool = Parallel(n_jobs=self.size, backend=_JOBLIB_BACKENDS[self.kind], return_as="generator")
+        run = partial(_run_with_imports, list_imported())
         limit = limit_to_one_thread() if self.kind == "threads" else nullcontext()
         rounds = _divide_into_rounds(items, ITEMS_AHEAD * self.size)
         try:
@@ -225,8 +136,10 @@ def _divide_into_rounds(items: Iterable[Item], most: int) -> Iterator[Sequence[I
         yield following
 
 
-def _run_for_parent(parent: int, function: Callable[..., Any], *arguments: Any) -> Any:
-    end_with_parent(parent)
+def _run_with_imports(
+    _imported: Sequence[ImportedModule], function: Callable[..., Any], *arguments: Any
+) -> Any:
+    """Call the function; the modules were imported when the first argument was read."""
     return run_single_threaded(function, *arguments)
 
 
@@ -254,15 +167,13 @@ def start_workers(backend: str | None, jobs: int, scheduler: str | None = None) 
         )
     if scheduler:
         _check_address(scheduler)
-    remove_abandoned_folders()
     if backend == "threads":
         yield LocalExecutor("threads", jobs)
     elif backend == "processes":
-        with open_shared_folder() as folder:
-            yield LocalExecutor("processes", jobs, folder)
+        yield LocalExecutor("processes", jobs)
     elif backend == "dask" or scheduler:
         if find_spec("distributed") is None:
-            raise UsageError("Dask is not installed", hint="Run `pip install 'textcat[dask]'`.")
+            raise UsageError("Dask is not installed", hint="In the clone of textcat, run `pip install '.[dask]'`.")
         from textcat.parallel.dask_cluster import DaskExecutor  # noqa: PLC0415
 
         with closing(DaskExecutor(scheduler, jobs)) as executor:

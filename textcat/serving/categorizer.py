@@ -33,7 +33,7 @@ from textcat.experiment.steps.decide import (
 )
 from textcat.experiment.steps.models import Model, load_model, save_model
 from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer, scale_projection
-from textcat.plugins import collect_identities
+from textcat.extensions import check_modules, find_owners
 from textcat.serving.document_files import NewDocument, VectorDocument
 from textcat.serving.model_folders import (
     CHECKSUMS,
@@ -233,6 +233,16 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
     """Write the files of a model directory into an empty folder."""
     folder.mkdir(parents=True, exist_ok=True)
     decider = categorizer.decision_rule
+    run = categorizer.run
+    imports = find_owners(
+        [
+            ("tokenizer", categorizer.text.tokenizer),
+            ("selection score", run.selection.score),
+            ("learner", run.learner),
+            ("loss", str(run.parameters.get("loss"))),
+            ("threshold rule", run.threshold.rule),
+        ]
+    )
     write_json(
         folder,
         "categorizer",
@@ -249,7 +259,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
             "axes": sorted(categorizer.axes),
             "checksums": CHECKSUMS,
             **({"given_as_vectors": True} if categorizer.given_as_vectors else {}),
-            **collect_identities(("tokenizers", categorizer.text.tokenizer)),
+            **({"imports": imports} if imports else {}),
             **stop_list_identity(categorizer.text.stop_list),
         },
     )
@@ -283,6 +293,7 @@ def read_categorizer(folder: Path) -> Categorizer:
                 hint=TRAIN_HINT,
             )
         verify_checksums(folder, expected="checksums" in facts)
+        check_modules(facts.get("imports", {}))
         run = RunSettings.model_validate(facts["run"])
         categorizer = Categorizer(
             experiment=str(facts["experiment"]),
@@ -318,7 +329,7 @@ def read_categorizer(folder: Path) -> Categorizer:
 
 
 def _check_text(categorizer: Categorizer, facts: Mapping[str, Any]) -> None:
-    """Refuse other text settings, another stop list or another version of a tokenizer plugin than in training."""
+    """Refuse other text settings, or another stop list than in training."""
     text = categorizer.text
     if TextSettings.model_validate(facts["text"]) != text:
         what = "`text` differs from the text settings of the run it was trained with"
@@ -327,15 +338,6 @@ def _check_text(categorizer: Categorizer, facts: Mapping[str, Any]) -> None:
         raise BadDataError(
             f"the stop list {text.stop_list} has changed since the model was trained",
             hint="Restore the file, or train the model again with `textcat train EXPERIMENT`.",
-        )
-    trained_with = facts.get("plugins", {})
-    installed = collect_identities(("tokenizers", text.tokenizer)).get("plugins", {})
-    # Earlier models name the version only.
-    versions = {name: signature.partition(", source ")[0] for name, signature in installed.items()}
-    if trained_with not in (installed, versions):
-        raise BadDataError(
-            f"the model was trained with {trained_with}, but installed is {installed}",
-            hint="Install that version of the package, or train the model again.",
         )
 
 

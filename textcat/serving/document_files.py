@@ -145,7 +145,11 @@ class _SkippedProblems(Problems):
     skip: SkipReporter | None = None
 
     def report(self, kind: str, what: str, where: str, hint: str = "") -> str:
-        """Pass the problem on and return the action `skip`; without `skip`, raise it."""
+        """Pass the problem on and return the action `skip`; without `skip`, raise it. Long fields are warned of."""
+        if kind == "long-field":
+            if not self.counts[kind]:
+                log.warning("Warning: %s: %s; is its quote closed?", where, what)
+            return super().report(kind, what, where)
         if self.skip is None:
             return super().report(kind, what, where, hint)
         self.skip(BadDataError(what, where=where, hint=self.hint))

@@ -15,7 +15,7 @@ from textcat.serving.categorizer import Categorizer
 from textcat.text.counting import TextDocument, count_terms
 from textcat.text.terms import make_term_extractor
 from textcat.text.text_settings import TermGroup, TextSettings, clean_with_places
-from textcat.text.tokenizers import Tokenizer, WordFunction, load_tokenizer
+from textcat.text.tokenizers import TOKENIZERS, Tokenizer, WordFunction
 from textcat.yaml_reader import suggest_names
 
 
@@ -57,7 +57,7 @@ def _find_spans_of_clean(text: str, prefixes: Mapping[str, int], settings: TextS
     if settings.groups and all(group.analyzer != "word" for group in settings.groups):
         yield from _find_character_spans(text, prefixes, settings)
         return
-    tokenizer = load_tokenizer(settings.tokenizer)
+    tokenizer = TOKENIZERS[settings.tokenizer]
     make = make_term_extractor(settings)
     places = (
         _locate_words(text, tokenizer)

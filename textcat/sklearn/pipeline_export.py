@@ -23,7 +23,7 @@ from textcat.errors import UsageError
 from textcat.linear.model import LinearModel, make_dense
 from textcat.serving.categorizer import Categorizer
 from textcat.sklearn.validation import Floats
-from textcat.text.tokenizers import Tokenizer, load_tokenizer
+from textcat.text.tokenizers import TOKENIZERS, Tokenizer
 from textcat.text.weighting import inverse_document_frequencies
 
 # Regular expressions of ONNX (RE2), where those of Python mean something else: there \W and \S know ASCII only.
@@ -75,7 +75,7 @@ def convert_to_onnx(categorizer: Categorizer, locale: str = "C.UTF-8") -> Any:
         )
     pipeline = make_pipeline_of(categorizer)
     tokenizer = categorizer.text.tokenizer
-    tokens = TOKEN_EXPRESSIONS.get(tokenizer) or str(getattr(load_tokenizer(tokenizer), "pattern", ""))
+    tokens = TOKEN_EXPRESSIONS.get(tokenizer) or str(getattr(TOKENIZERS[tokenizer], "pattern", ""))
     if "(?<" in tokens:
         raise UsageError(
             f"the regular expressions of ONNX cannot express the tokenizer {tokenizer}",
@@ -114,7 +114,7 @@ def _correct_logarithms(graph: Any) -> None:
 def _check_settings(categorizer: Categorizer) -> None:
     """Raise UsageError for settings that scikit-learn's vectorizers and linear classifiers do not have."""
     text, vector, rule = categorizer.text, categorizer.run.vector, categorizer.decision_rule
-    tokenizer = load_tokenizer(text.tokenizer)
+    tokenizer = TOKENIZERS[text.tokenizer]
     plain = isinstance(tokenizer, Tokenizer) and not (tokenizer.skip or tokenizer.finish)
     scaled = any(part.norm != "none" for part in categorizer.vectorizer.parts)
     calibrated = categorizer.run.calibration is not None
@@ -152,7 +152,7 @@ def _get_inverse_temperature(categorizer: Categorizer) -> float | None:
 def _make_vectorizers(categorizer: Categorizer) -> list[tuple[str, Any, float]]:
     """Return a fitted vectorizer for each group of terms, with its name and weight."""
     fitted, text = categorizer.vectorizer, categorizer.text
-    tokenizer = load_tokenizer(text.tokenizer)
+    tokenizer = TOKENIZERS[text.tokenizer]
     found = []
     for number, part in enumerate(fitted.parts):
         group = part.group

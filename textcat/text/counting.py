@@ -40,7 +40,7 @@ from textcat.text.piece_counts import (
 )
 from textcat.text.terms import make_term_extractor, map_pieces_to_terms
 from textcat.text.text_settings import TextSettings
-from textcat.text.tokenizers import load_tokenizer
+from textcat.text.tokenizers import TOKENIZERS
 
 if TYPE_CHECKING:
     from textcat.text.ngrams import NgramDocumentCounter
@@ -296,7 +296,7 @@ class DocumentCounter:
             from textcat.text.ngrams import NgramDocumentCounter  # noqa: PLC0415
 
             self._ngrams = NgramDocumentCounter(settings, terms, group_ends)
-        self._split = load_tokenizer(settings.tokenizer).make_splitter(lowercase=settings.lowercase)
+        self._split = TOKENIZERS[settings.tokenizer].make_splitter(lowercase=settings.lowercase)
         self._clean = settings.cleaner or str
         self._known = {term: column for column, term in enumerate(terms)}
         self._forget()

@@ -22,7 +22,7 @@ from textcat.text.ngram_kernels import count_items, fill_slots, find_symbols, li
 from textcat.text.piece_counts import Chunk, ChunkCounts, PieceTable, make_vocabulary
 from textcat.text.terms import make_term_extractor
 from textcat.text.text_settings import TermGroup, TextSettings
-from textcat.text.tokenizers import Tokenizer, load_tokenizer
+from textcat.text.tokenizers import TOKENIZERS, Tokenizer
 
 _INITIAL_CAPACITY = 1 << 14
 # The tables for new documents are emptied when they hold this many n-grams, so memory stays bounded.
@@ -81,7 +81,7 @@ class _WordSequences:
     """Reads texts as sequences of numbered words."""
 
     def __init__(self, settings: TextSettings) -> None:
-        self._split = load_tokenizer(settings.tokenizer).make_splitter(lowercase=settings.lowercase)
+        self._split = TOKENIZERS[settings.tokenizer].make_splitter(lowercase=settings.lowercase)
         make = make_term_extractor(settings)
         self.numbers = make_vocabulary()
         self._pieces = PieceTable(lambda piece: [self.numbers[word] for word in make(piece)])
@@ -233,7 +233,7 @@ class NgramCounter:
 
 def _make_character_reader(settings: TextSettings) -> Callable[[str], str]:
     """Return the function from a text to the text whose characters are counted."""
-    tokenizer = load_tokenizer(settings.tokenizer)
+    tokenizer = TOKENIZERS[settings.tokenizer]
     skip = tokenizer.skip if isinstance(tokenizer, Tokenizer) else None
 
     def read(text: str) -> str:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from textcat.compile import compile_kernel, compile_part
 from textcat.text.ngram_kernels import find_slot
 from textcat.text.text_settings import TextSettings
-from textcat.text.tokenizers import Tokenizer, load_tokenizer
+from textcat.text.tokenizers import TOKENIZERS, Tokenizer
 
 Chunk = Sequence[tuple[str, ...]]
 
@@ -127,7 +127,7 @@ PieceCounter = SplitCounter | RunCounter
 
 def make_piece_counter(settings: TextSettings) -> PieceCounter:
     """Return a counter that needs no compiled code."""
-    return SplitCounter(load_tokenizer(settings.tokenizer).make_splitter(lowercase=settings.lowercase))
+    return SplitCounter(TOKENIZERS[settings.tokenizer].make_splitter(lowercase=settings.lowercase))
 
 
 def choose_first_compiled_chunk() -> int:
@@ -137,7 +137,7 @@ def choose_first_compiled_chunk() -> int:
 
 def compile_piece_counter(counter: PieceCounter, settings: TextSettings) -> PieceCounter:
     """Return a compiled counter that continues `counter`, or `counter` if the tokenizer allows none."""
-    tokenizer = load_tokenizer(settings.tokenizer)
+    tokenizer = TOKENIZERS[settings.tokenizer]
     if not isinstance(tokenizer, Tokenizer) or not tokenizer.characters:
         return counter
     return RunCounter(tokenizer, lowercase=settings.lowercase, known=counter.list_pieces())

@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 from textcat.text.text_settings import StemmerName, TextSettings
-from textcat.text.tokenizers import Tokenizer, load_tokenizer
+from textcat.text.tokenizers import TOKENIZERS, Tokenizer
 from textcat.yaml_reader import read_packaged_yaml
 
 STOP_LIST_FOLDER = Path(__file__).parent / "stop_lists"
@@ -169,7 +169,7 @@ def make_stemmer(name: StemmerName) -> Callable[[str], str]:
 
 def make_term_extractor(settings: TextSettings) -> Callable[[str], list[str]]:
     """Return the function from a piece of text to its terms."""
-    cut = load_tokenizer(settings.tokenizer).make_cutter(lowercase=settings.lowercase)
+    cut = TOKENIZERS[settings.tokenizer].make_cutter(lowercase=settings.lowercase)
     stem = cache(make_stemmer(settings.stem))
     stop_words = load_stop_list(settings.stop_list).words
     if settings.stem == "none" and not stop_words:
@@ -201,7 +201,7 @@ def map_pieces_to_terms(
 
 def _are_pieces_terms(settings: TextSettings) -> bool:
     """Return whether every piece is a term as it is."""
-    tokenizer = load_tokenizer(settings.tokenizer)
+    tokenizer = TOKENIZERS[settings.tokenizer]
     plain = isinstance(tokenizer, Tokenizer) and tokenizer.gives_words(lowercase=settings.lowercase)
     return plain and settings.stem == "none" and not load_stop_list(settings.stop_list).words
 

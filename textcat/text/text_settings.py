@@ -16,8 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from textcat.plugins import KnownName
-from textcat.settings import GrowingSettings
+from textcat.settings import GrowingSettings, KnownName
 from textcat.text.tokenizers import TOKENIZERS
 from textcat.text.weighting import NormName, WeightingName
 
@@ -140,7 +139,7 @@ class TextSettings(GrowingSettings):
 
     later = ("groups", "strip_accents", "digits")
 
-    tokenizer: Annotated[str, KnownName("tokenizers", lambda: TOKENIZERS)] = "alphabetic"
+    tokenizer: Annotated[str, KnownName("tokenizer", lambda: TOKENIZERS)] = "alphabetic"
     lowercase: bool = True
     stem: StemmerName = "none"
     stop_list: str = "none"

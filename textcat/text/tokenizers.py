@@ -8,12 +8,11 @@ the cut if the rule of the tokenizer depends on capitals.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Literal, cast
+from typing import Any, Literal
 
-from textcat.plugins import find_plugin, load_plugin, wrap_word_function
+from textcat.extensions import claim_name, guard_function
 
 TokenizerName = Literal["alphabetic", "alphanumeric", "words", "unicode", "whitespace", "trec"]
 
@@ -96,17 +95,21 @@ class WordFunction:
         return lambda piece: [piece.lower() if lowercase else piece]
 
 
-def load_tokenizer(name: str) -> Tokenizer | WordFunction:
-    """Return the tokenizer of that name, from TOKENIZERS or a plugin."""
-    plugin = find_plugin("tokenizers", name, TOKENIZERS)
-    if plugin is not None:
-        return WordFunction(wrap_word_function(plugin, load_plugin(plugin)))
-    return TOKENIZERS[cast(TokenizerName, name)]
+def register_tokenizer(name: str, function: Callable[[str], list[str]]) -> None:
+    """Add a tokenizer: a function from a text to the list of its words, which are lowercased afterwards."""
+    claim_name("tokenizer", name, TOKENIZERS)
+    TOKENIZERS[name] = WordFunction(guard_function("tokenizer", name, function, _check_words))
+
+
+def _check_words(words: Any, _text: str) -> str:
+    if isinstance(words, list) and all(isinstance(word, str) for word in words):
+        return ""
+    return f"it must return a list of texts, not {words!r:.80}"
 
 
 def reads_latin_only(name: str) -> bool:
     """Return whether a tokenizer drops all letters outside Latin-1."""
-    tokenizer = load_tokenizer(name)
+    tokenizer = TOKENIZERS[name]
     return isinstance(tokenizer, Tokenizer) and bool(tokenizer.characters)
 
 
@@ -173,54 +176,52 @@ _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIGITS = b"0123456789"
 _BEYOND_ASCII = bytes(range(0xA1, 0x100))
 
-TOKENIZERS: Mapping[TokenizerName, Tokenizer] = MappingProxyType(
-    {
-        tokenizer.name: tokenizer
-        for tokenizer in (
-            Tokenizer(
-                "alphabetic",
-                "Runs of the letters a to z; everything else separates.",
-                "[a-zA-Z]+",
-                characters=_LETTERS,
-            ),
-            Tokenizer(
-                "alphanumeric",
-                "Runs of the letters a to z and the digits; everything else separates.",
-                "[a-zA-Z0-9]+",
-                characters=_LETTERS + _DIGITS,
-            ),
-            Tokenizer(
-                "words",
-                "Words that begin with a letter, with digits and single inner hyphens and apostrophes.",
-                "(?<![a-zA-Z0-9])[a-zA-Z][a-zA-Z0-9]*(?:['-][a-zA-Z0-9]+)*",
-                characters=_LETTERS + _DIGITS + b"'-",
-                finer=True,
-            ),
-            Tokenizer(
-                "unicode",
-                "Runs of the letters and digits of any script; everything else separates.",
-                r"[^\W_]+",
-                ascii_characters=_LETTERS + _DIGITS,
-                finer=True,
-            ),
-            Tokenizer(
-                "whitespace",
-                "Runs without white space: for text that is tokenized already.",
-                r"\S+",
-            ),
-            # The TrecParser module of the Lemur toolkit, which genkin_2004 section 5.2.1 names, without an
-            # acronym list: dotted capitals are one word without their dots, a word ends before an apostrophe,
-            # Latin-1 letters are kept. Tags are dropped, and with them the company codes of Reuters (<IBM>).
-            Tokenizer(
-                "trec",
-                "Words as Lemur's TrecParser has them: U.S.A. and USA's are usa, <IBM> is a tag.",
-                r"[A-Z]\.(?:[A-Z]\.)+|[a-zA-Z0-9]+'[a-zA-Z]+|[a-zA-Z0-9\u00a1-\u00ff]+",
-                characters=_LETTERS + _DIGITS + _BEYOND_ASCII + b"'.",
-                finer=True,
-                depends_on_capitals=True,
-                skip=blank_markup,
-                finish=_finish_trec,
-            ),
-        )
-    }
-)
+TOKENIZERS: dict[str, Tokenizer | WordFunction] = {
+    tokenizer.name: tokenizer
+    for tokenizer in (
+        Tokenizer(
+            "alphabetic",
+            "Runs of the letters a to z; everything else separates.",
+            "[a-zA-Z]+",
+            characters=_LETTERS,
+        ),
+        Tokenizer(
+            "alphanumeric",
+            "Runs of the letters a to z and the digits; everything else separates.",
+            "[a-zA-Z0-9]+",
+            characters=_LETTERS + _DIGITS,
+        ),
+        Tokenizer(
+            "words",
+            "Words that begin with a letter, with digits and single inner hyphens and apostrophes.",
+            "(?<![a-zA-Z0-9])[a-zA-Z][a-zA-Z0-9]*(?:['-][a-zA-Z0-9]+)*",
+            characters=_LETTERS + _DIGITS + b"'-",
+            finer=True,
+        ),
+        Tokenizer(
+            "unicode",
+            "Runs of the letters and digits of any script; everything else separates.",
+            r"[^\W_]+",
+            ascii_characters=_LETTERS + _DIGITS,
+            finer=True,
+        ),
+        Tokenizer(
+            "whitespace",
+            "Runs without white space: for text that is tokenized already.",
+            r"\S+",
+        ),
+        # The TrecParser module of the Lemur toolkit, which genkin_2004 section 5.2.1 names, without an
+        # acronym list: dotted capitals are one word without their dots, a word ends before an apostrophe,
+        # Latin-1 letters are kept. Tags are dropped, and with them the company codes of Reuters (<IBM>).
+        Tokenizer(
+            "trec",
+            "Words as Lemur's TrecParser has them: U.S.A. and USA's are usa, <IBM> is a tag.",
+            r"[A-Z]\.(?:[A-Z]\.)+|[a-zA-Z0-9]+'[a-zA-Z]+|[a-zA-Z0-9\u00a1-\u00ff]+",
+            characters=_LETTERS + _DIGITS + _BEYOND_ASCII + b"'.",
+            finer=True,
+            depends_on_capitals=True,
+            skip=blank_markup,
+            finish=_finish_trec,
+        ),
+    )
+}

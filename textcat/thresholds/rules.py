@@ -1,4 +1,4 @@
-"""Set thresholds by the rule of an experiment or a plugin, and decide by them.
+"""Set thresholds by the rule of an experiment, which may be registered, and decide by them.
 
 RCut, PCut and SCut with fallback are the strategies of Yang (SIGIR 2001). RCut gives every document the same number of
 categories. PCut accepts documents of each category in proportion to its share of the training documents. SCut tunes
@@ -16,14 +16,15 @@ probability of that. Without this case a category whose documents are all equall
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from textcat.errors import UsageError
-from textcat.plugins import KnownName, find_plugin, load_plugin, wrap_numeric_function
-from textcat.settings import GrowingSettings
+from textcat.extensions import check_numbers, claim_name, guard_function
+from textcat.settings import GrowingSettings, KnownName
 from textcat.thresholds.tuning import (
     BBR_RULE,
     NEVER,
@@ -283,6 +284,26 @@ def _check_probabilities(probabilities: Floats) -> None:
 
 
 THRESHOLD_RULES = ("default", "tuned", "scut", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1")
+RegisteredRule = Callable[[Floats, Bools, "ThresholdSettings"], Floats]
+REGISTERED_RULES: dict[str, RegisteredRule] = {}
+
+
+def list_rules() -> list[str]:
+    """Return the names of all threshold rules."""
+    return [*THRESHOLD_RULES, *REGISTERED_RULES]
+
+
+def register_rule(name: str, function: RegisteredRule) -> None:
+    """Add a rule: a function from scores and labels of training documents to a threshold for each category."""
+    claim_name("threshold rule", name, THRESHOLD_RULES)
+    REGISTERED_RULES[name] = guard_function(
+        "threshold rule",
+        name,
+        function,
+        lambda found, scores, *_: check_numbers((scores.shape[1],), found),
+    )
+
+
 CategoriesPerDocument = Annotated[float, Field(gt=0)] | Literal["training", "tuned"]
 
 NO_PROBABILITIES = "expected-f1 needs probabilities, and this learner has none of its own"
@@ -294,7 +315,7 @@ class ThresholdSettings(GrowingSettings):
 
     later = ("shrinkage", "at_least_one")
 
-    rule: Annotated[str, KnownName("thresholds", lambda: THRESHOLD_RULES)] = "default"
+    rule: Annotated[str, KnownName("threshold rule", list_rules)] = "default"
     value: float = 0.0
     cross_validated: bool = False
     folds: int = Field(default=5, ge=2)
@@ -350,10 +371,8 @@ def set_thresholds(
 
     Rules that need no thresholds get the learner's own.
     """
-    plugin = find_plugin("thresholds", settings.rule, THRESHOLD_RULES)
-    if plugin is not None:
-        shape = (scores.shape[1],)
-        return wrap_numeric_function(plugin, load_plugin(plugin), lambda *_: shape)(scores, labels, settings)
+    if settings.rule in REGISTERED_RULES:
+        return REGISTERED_RULES[settings.rule](scores, labels, settings)
     if settings.rule == "expected-f1" and settings.cross_validated and probabilities is not None:
         return tune_expected_f1_thresholds(scores, probabilities, labels, settings.tuning)
     return _set_by_scores(settings, scores, labels, fold_of_document)

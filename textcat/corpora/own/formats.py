@@ -32,7 +32,6 @@ _OTHER_PROGRAMS = {
 }
 
 
-_DIGIT = re.compile(r"\d")
 _VECTOR = re.compile(r"\S+(\s+\d+:\S+)+\s*(#.*)?$")
 
 
@@ -179,7 +178,7 @@ def report_files(names: Sequence[str], *, sided: bool) -> list[str]:
     return lines
 
 
-_SEPARATORS = ("|", ";", ",", "/", " ")
+_SEPARATORS = ("|", ";", ",", " ")
 # Columns with more words per value are text.
 WORDS_OF_TEXT = 5.0
 # A column of text must be present in this share of the rows.
@@ -315,29 +314,24 @@ def list_unused_columns(guess: ColumnGuess, table: TableSummary) -> list[str]:
 def guess_separator(column: ColumnSummary) -> str | None:
     """Return the separator of several labels: the one that gives the fewest distinct labels.
 
-    They must be fewer than the distinct values, or names such as `Smith, John` would be split.
+    They must be fewer than the distinct values, or names such as `Smith, John` would be split. Spaces separate only
+    where half of the labels that they would separate also occur alone.
     """
     best, fewest = None, len(column.values)
     for separator in _SEPARATORS:
-        several = {value: n for value, n in column.values.items() if separator in value.strip()}
         pieces = {piece for value in column.values for piece in _split_value(value, separator)}
-        alone = {value.strip() for value in column.values if value not in several}
-        known = sum(
-            n * sum(piece in alone for piece in _split_value(v, separator)) for v, n in several.items()
-        )
-        parts = sum(n * (value.count(separator) + 1) for value, n in several.items())
-        if separator == "/" and _are_paths(column.values):
-            continue
-        if several and len(pieces) < fewest and (separator != " " or known >= 0.5 * parts):
+        if len(pieces) < fewest and (separator != " " or _occur_alone(column.values)):
             best, fewest = separator, len(pieces)
     return best
 
 
-def _are_paths(values: Iterable[str]) -> bool:
-    """Return whether values such as `sport/tennis` name a class and a class below it, not several labels."""
-    split = [[part.strip() for part in value.split("/")] for value in values]
-    levels = [set(level) for level in zip(*split, strict=False)]
-    return len({len(parts) for parts in split}) == 1 and len(set().union(*levels)) == sum(map(len, levels))
+def _occur_alone(values: Mapping[str, int]) -> bool:
+    """Return whether at least half of the labels that spaces would separate are also whole values."""
+    several = {value: number for value, number in values.items() if " " in value.strip()}
+    alone = {value.strip() for value in values} - {value.strip() for value in several}
+    parts = sum(number * len(value.split()) for value, number in several.items())
+    known = sum(number * sum(part in alone for part in value.split()) for value, number in several.items())
+    return 2 * known >= parts
 
 
 def _split_value(value: str, separator: str) -> Iterator[str]:
@@ -345,21 +339,10 @@ def _split_value(value: str, separator: str) -> Iterator[str]:
 
 
 def _find_side(columns: Sequence[ColumnSummary]) -> SideColumn | None:
-    """Return a column named like a split with mostly names of sides; else one with only such names."""
-    named = _find_named_columns(columns, "side")
-    for column in named:
+    """Return a column named like a split with mostly names of sides."""
+    for column in _find_named_columns(columns, "side"):
         sides = _count_sides(column)
         if is_split(sides) and 2 * sides[None] < column.present:
-            return SideColumn(column, sides)
-    labels = _find_named_columns(columns, "label")
-    for column in columns:
-        sides = _count_sides(column)
-        if (
-            column not in named
-            and column not in labels
-            and not sides[None]
-            and {"train", "test"} <= set(sides)
-        ):
             return SideColumn(column, sides)
     return None
 
@@ -410,7 +393,7 @@ def _has_marks(column: ColumnSummary) -> bool:
 
 
 def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummary]:
-    """Return columns of prose and titles; else the column with the longest values, or of varied words."""
+    """Return columns of prose and titles; else the column with the longest values."""
     no_lists = [c for c in columns if not c.lists]
     usable = [c for c in no_lists if c.present >= _PRESENT * rows] or no_lists
     named = _find_named_columns(usable, "text")
@@ -418,15 +401,7 @@ def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummar
     if prose:
         return prose
     longest = max(usable, key=lambda column: column.mean_words, default=None)
-    if longest and longest.mean_words > 1:
-        return [longest]
-    return [column for column in usable if _has_varied_words(column)][:1]
-
-
-def _has_varied_words(column: ColumnSummary) -> bool:
-    """Return whether a column has names or words, most of them only once: no labels, numbers or identifiers."""
-    words = [value for value in column.values if value.strip() and not _DIGIT.search(value)]
-    return 2 * len(words) > max(column.present, 1)
+    return [longest] if longest and longest.mean_words > 1 else []
 
 
 def _find_named_columns(columns: Sequence[ColumnSummary], kind: str) -> list[ColumnSummary]:

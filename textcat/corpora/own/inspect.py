@@ -39,7 +39,7 @@ from textcat.corpora.vector_files import read_vector_lines
 from textcat.errors import BadDataError, UsageError
 from textcat.yaml_reader import list_first
 
-_LENIENT = {"malformed": "skip", "open-quote": "skip", "encoding": "replace"}
+_LENIENT = {"malformed": "skip", "encoding": "replace"}
 _RATIO = 4
 MANY_LABELS = 50
 # With more documents times labels than this, the scores of a document's labels are not in memory at once.
@@ -192,7 +192,7 @@ def _make_table_policy(
     guess: ColumnGuess, table: TableSummary, problems: Problems, *, has_test_file: bool
 ) -> dict[str, str]:
     """Return the policy with which the documents can be read; ids of a second file may be those of the first."""
-    policy = {kind: "skip" for kind in ("malformed", "open-quote") if problems.counts[kind]}
+    policy = {"malformed": "skip"} if problems.counts["malformed"] else {}
     needed = [*guess.text, *guess.labels, *([guess.side.column] if guess.side else [])]
     if any(column.present < table.rows for column in needed):
         policy["missing"] = "skip"

@@ -12,7 +12,7 @@ from textcat.errors import BadDataError, UsageError
 POLICIES: dict[str, tuple[str, ...]] = {
     "encoding": ("replace", "skip", "error"),
     "malformed": ("error", "skip"),
-    "open-quote": ("error", "skip", "keep"),
+    "long-field": ("keep",),
     "missing": ("error", "skip"),
     "unknown-label": ("drop", "skip", "error"),
     "unknown-side": ("error", "skip"),
@@ -22,7 +22,7 @@ POLICIES: dict[str, tuple[str, ...]] = {
 PROBLEM_DESCRIPTIONS = {
     "encoding": "bytes that are not in the stated encoding",
     "malformed": "a line that cannot be parsed",
-    "open-quote": "a quoted field with lines that look like rows",
+    "long-field": "a field of more than 50 lines (is a quote not closed?)",
     "missing": "a document that lacks a required column",
     "unknown-label": "a label that is not in the list of categories",
     "unknown-side": "a word that names no side of a split",
@@ -54,7 +54,9 @@ class Problems:
                 f"the policy for all problems can only be 'error', not {everything!r}",
                 hint="Write `all: error`, or a policy for each kind.",
             )
-        policy = {kind: everything or allowed[0] for kind, allowed in POLICIES.items()}
+        policy = {
+            kind: everything if everything in allowed else allowed[0] for kind, allowed in POLICIES.items()
+        }
         for kind, action in wanted.items():
             if kind not in POLICIES:
                 raise UsageError(f"unknown kind of problem {kind!r}", hint=f"Known: {', '.join(POLICIES)}.")

@@ -11,19 +11,16 @@ import csv
 import json
 import math
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from textcat.corpora.collection_files import is_writable
-from textcat.corpora.own.open_quotes import RowEvidence
 from textcat.corpora.own.problems import Problems
 from textcat.errors import BadDataError, DataNotAvailableError
 from textcat.store.files import RepeatedKeyError, make_json_object
-from textcat.yaml_reader import read_packaged_yaml
 
 TableFormat = Literal["csv", "tsv", "jsonl", "fasttext"]
 TABLES: tuple[TableFormat, ...] = get_args(TableFormat)
@@ -34,10 +31,11 @@ _QUOTED = re.compile(r'"[^"]*"')
 _DECLARED = re.compile(r'\s*"?sep=(.)"?\s*', re.IGNORECASE)
 _MAX_FIELD_BYTES = 1 << 28
 _FAULTS = {"unexpected end of data": "a quote is not closed"}
-_CLOSE_QUOTE = (
-    'Close the quote, write "" for a quote in a quoted text, or set the policy for open-quote to skip (leave this '
-    "row out) or keep (one document with all these lines)."
+_QUOTE_HINT = (
+    'Close the quote, write "" for a quote in a quoted text, or skip such rows (policy: {malformed: skip}).'
 )
+# A field of more lines may be an open quote that takes the rows after it.
+MANY_LINES = 50
 
 
 def is_missing(value: Any) -> bool:
@@ -55,15 +53,12 @@ def to_text(value: Any) -> str:
 
 _ITEM = r"""(?:'[^']*'|"[^"]*"|[-+]?\d+(?:\.\d+)?)"""
 _ITEMS = re.compile(_ITEM)
-_LIST = re.compile(rf"[\[({{]\s*(?:{_ITEM}(?:(?:\s*,\s*|\s+){_ITEM})*\s*,?\s*)?[\])}}]")
+_LIST = re.compile(rf"\[\s*(?:{_ITEM}(?:\s*,\s*{_ITEM})*)?\s*\]")
 
 
 def parse_list(value: Any) -> Any:
-    """Return the items of a list, also of one that a program wrote as text (`['a', 'b']`); other values as they are."""
+    """Return the items of a list, also of one written as text (`['a', 'b']`); other values as they are."""
     if not isinstance(value, str) or not _LIST.fullmatch(written := value.strip()):
-        return value
-    if written[0] == "(" and "," not in _ITEMS.sub("", written) and _ITEMS.search(written):
-        # A tuple has a comma, also of one item; a label may be (1).
         return value
     return [item[1:-1] if item[0] in "'\"" else item for item in _ITEMS.findall(written)]
 
@@ -113,8 +108,7 @@ def read_rows(
 ) -> Iterator[TableRow]:
     """Yield the rows of a stream of lines; `name` is what errors call it.
 
-    The header of a CSV file shows what separates its columns, or a line `sep=;` before it, as Excel has it. The header
-    of a TSV file shows whether all fields are in quotes.
+    The header of a CSV file shows what separates its columns, or a line `sep=;` before it, as Excel has it.
     """
     if form == "jsonl":
         return _read_json_rows(decode_lines(lines, name, encoding, problems), name, problems)
@@ -127,10 +121,7 @@ def read_rows(
         first, delimiter = [b"\n"] * len(first), declared[1]
     # Without this the quotes after a space would be part of names and labels.
     is_spaced = f'{delimiter} "' in header
-    are_quoted = is_spaced or all(part.startswith('"') for part in header.strip().split(delimiter))
-    reader = _TabReader if delimiter == "\t" and not are_quoted else _DelimitedReader
-    rows = reader(chain(first, stream), name, encoding, problems).read(delimiter, is_spaced=is_spaced)
-    return _skip_orange_lines(rows) if form == "tsv" else rows
+    return _read_delimited_rows(_Lines(chain(first, stream), encoding), name, delimiter, is_spaced, problems)
 
 
 def _take_header(lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -174,14 +165,6 @@ def choose_codec(encoding: str) -> str:
     return "utf-8-sig" if plain in ("utf-8", "utf8") else encoding
 
 
-class _Line(NamedTuple):
-    """A line with its number and what is wrong with its encoding, or an empty text."""
-
-    number: int
-    text: str
-    fault: str
-
-
 def _find_fault(header: Sequence[str], values: Sequence[str]) -> str:
     """Return what is wrong with the fields of a row, or an empty text.
 
@@ -196,221 +179,93 @@ def _find_fault(header: Sequence[str], values: Sequence[str]) -> str:
     return ""
 
 
-class _DelimitedReader:
-    """Reads the rows of a table whose first line names the columns; quoted fields may span lines.
+class _Lines(Iterator[str]):
+    """The lines of a table, of which `csv` takes those of one record at a time.
 
-    Blank lines are skipped. A record is skipped as a whole, with all its lines up to one that looks like a row; a fault
-    of the header is always an error, because the next line would be taken for the names of the columns.
+    `first` and `last` are the lines of the record, `fault` is the first line that cannot be decoded, and why.
     """
 
-    def __init__(self, lines: Iterable[bytes], name: str, encoding: str, problems: Problems) -> None:
+    def __init__(self, lines: Iterable[bytes], encoding: str) -> None:
         self._lines = _decode_each(lines, encoding)
-        self._name = name
-        self._problems = problems
-        self._last = 0
-        self._fault: tuple[int, str] | None = None
-        # Lines that were read and returned, and those of the record that is read.
-        self._returned: deque[_Line] = deque()
-        self._record: list[_Line] = []
+        self.first, self.last = 1, 0
+        self.fault: tuple[int, str] | None = None
 
-    def read(self, delimiter: str, *, is_spaced: bool = False) -> Iterator[TableRow]:
-        """Yield the rows; if `is_spaced`, a space after a delimiter is no part of a field."""
-        csv.field_size_limit(_MAX_FIELD_BYTES)
-        reader = csv.reader(self, delimiter=delimiter, strict=True, skipinitialspace=is_spaced)
-        header = self._read_header(reader)
-        evidence = RowEvidence(delimiter, len(header or ()))
-        number = 0
-        while header is not None:
-            self._record = []
-            try:
-                values, problem = next(reader, None), ""
-            except csv.Error as error:
-                values, problem = [], _FAULTS.get(str(error), str(error))
-            if values is None:
-                return
-            if not values and not problem:
-                continue
-            number += 1
-            where = f"{self._name}:{self._record[0].number}"
-            if self._is_left_out(problem, where, evidence, len(header)):
-                continue
-            self._fault = next(((line.number, line.fault) for line in self._record if line.fault), None)
-            if self._is_decoded():
-                what = _find_fault(header, values)
-                if not what:
-                    evidence.add(values)
-                    yield TableRow(where, dict(zip(header, values, strict=True)), number)
-                else:
-                    self._problems.report("malformed", what, where)
-
-    def _is_left_out(self, problem: str, where: str, evidence: RowEvidence, width: int) -> bool:
-        """Report a record that cannot be parsed, or holds lines that look like rows, and return these lines."""
-        row = None
-        if len(self._record) > 1 < width:
-            lines = [line.text for line in self._record]
-            row = evidence.find_row(lines, self._peek, is_closed=not problem)
-        rest = self._record[max(row, 1) :] if row is not None else []
-        own = self._record[: len(self._record) - len(rest)]
-        if problem:
-            lost = f" (lines {own[0].number} to {own[-1].number})" if len(own) > 1 else ""
-            self._problems.report("malformed", f"cannot be parsed: {problem}{lost}", where)
-        elif row is None:
-            return False
-        else:
-            what = (
-                f"the quoted field that begins here goes on to line {rest[-1].number}, and line "
-                f"{rest[0].number} looks like a row: is its quote not closed?"
-            )
-            if self._problems.report("open-quote", what, where, _CLOSE_QUOTE) == "keep":
-                return False
-        self._returned.extendleft(reversed(rest))
-        return True
-
-    def _peek(self, most: int) -> list[str]:
-        """Return the next lines, which are read again later."""
-        found = list(islice(iter(self._take_line, None), most))
-        self._returned.extendleft(reversed(found))
-        return [line.text for line in found]
-
-    def _take_line(self) -> _Line | None:
-        """Return the next line, first of those that were returned; None at the end."""
-        if self._returned:
-            return self._returned.popleft()
-        for text, fault in self._lines:
-            self._last += 1
-            return _Line(self._last, text, fault)
-        return None
-
-    def __iter__(self) -> Iterator[str]:
-        """Return the lines of records; an iterator may go on after its end, where lines were returned."""
-        return self
+    def begin_record(self) -> None:
+        """Begin a record with the next line."""
+        self.first, self.fault = self.last + 1, None
 
     def __next__(self) -> str:
-        """Return the next line of the record."""
-        if (line := self._take_line()) is None:
-            raise StopIteration
-        self._record.append(line)
-        return line.text
-
-    def _is_decoded(self) -> bool:
-        """Return whether the record just read can be kept; report a fault in its encoding."""
-        fault, self._fault = self._fault, None
-        if fault is None:
-            return True
-        line, what = fault
-        return self._problems.report("encoding", what, f"{self._name}:{line}") == "replace"
-
-    def _read_header(self, reader: Iterator[list[str]]) -> list[str] | None:
-        """Return the names of the columns, or None for an empty file."""
-        where = f"{self._name}:1"
-        try:
-            names = next(filter(None, reader), None)
-            self._fault = next(((line.number, line.fault) for line in self._record if line.fault), None)
-            kept = names is None or self._is_decoded()
-        except csv.Error as problem:
-            if "new-line character" in str(problem):
-                hint = "Save it with line ends of Unix or Windows (LF or CR LF)."
-                raise BadDataError("its lines end with CR alone", where=where, hint=hint) from problem
-            raise self._make_header_error(f"cannot be parsed: {problem}", where) from problem
-        where = f"{self._name}:{self._last}"
-        if not kept:
-            raise self._make_header_error("the names of the columns cannot be decoded", where)
-        if repeated := sorted(
-            name for name, times in Counter(filter(None, names or ())).items() if times > 1
-        ):
-            hint = "Give each column of the header a name of its own."
-            raise BadDataError(f"two columns are called {repeated[0]!r}", where=where, hint=hint)
-        return names
-
-    def _make_header_error(self, what: str, where: str) -> BadDataError:
-        hint = self._problems.hint or "Fix the first line, which names the columns."
-        return BadDataError(what, where=where, hint=hint)
+        text, fault = next(self._lines)
+        self.last += 1
+        if fault and self.fault is None:
+            self.fault = (self.last, fault)
+        return text
 
 
-def _skip_orange_lines(rows: Iterator[TableRow]) -> Iterator[TableRow]:
-    """Yield the rows without the two lines below the header that Orange writes: types of columns, and their roles."""
-    words, held = _load_orange_words(), []
-    for kind, first in zip(("types", "roles"), rows, strict=False):
-        held.append(first)
-        found = [str(value).lower() for value in first.values.values()]
-        known = all(word in ("", *words[kind]) or (kind == "roles" and "=" in word) for word in found)
-        if not known or (kind == "types" and not any(found)):
-            yield from chain(held, rows)
-            return
-    yield from (row._replace(number=row.number - 2) for row in rows) if len(held) == 2 else held
+def _read_delimited_rows(
+    lines: _Lines, name: str, delimiter: str, is_spaced: bool, problems: Problems
+) -> Iterator[TableRow]:
+    """Yield the rows as Python's `csv` reads them; quoted fields may span lines, and blank lines are skipped.
 
-
-@cache
-def _load_orange_words() -> dict[str, list[str]]:
-    return dict(read_packaged_yaml("corpora/lists/orange_header.yaml"))
-
-
-class _QuoteIsTextError(Exception):
-    """A quote at the beginning of a field opens no quoted field."""
-
-
-class _TabReader(_DelimitedReader):
-    """Reads the rows of a table with tabs between its columns, in which a quote may be a character of the text.
-
-    Fields in quotes are read as in CSV. Where a line and all lines that its open quote would join have all fields, the
-    quote is part of the text: many programs write texts with tabs between them as they are.
+    If `is_spaced`, a space after a delimiter is no part of a field. A fault of the header is always an error, because
+    the next line would be taken for the names of the columns.
     """
-
-    # Lines that one record may have, and lines with all fields that follow one another in it.
-    MOST_LINES, MOST_WHOLE = 10_000, 20
-
-    def read(self, delimiter: str = "\t", *, is_spaced: bool = False) -> Iterator[TableRow]:
-        """Yield the rows."""
-        csv.field_size_limit(_MAX_FIELD_BYTES)
-        header = self._read_header(csv.reader(self, delimiter=delimiter, strict=True))
-        number = 0
-        while header is not None and (line := self._take_line()) is not None:
-            if not line.text.rstrip("\r\n"):
+    csv.field_size_limit(_MAX_FIELD_BYTES)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=is_spaced)
+    header = _read_header(reader, lines, name, problems)
+    number = 0
+    while header is not None:
+        lines.begin_record()
+        try:
+            values, problem = next(reader, None), ""
+        except csv.Error as error:
+            values, problem = [], _FAULTS.get(str(error), str(error))
+        if values is None:
+            return
+        if not values and not problem:
+            continue
+        number += 1
+        where = f"{name}:{lines.first}"
+        if problem:
+            lost = f" (lines {lines.first} to {lines.last})" if lines.last > lines.first else ""
+            problems.report("malformed", f"cannot be parsed: {problem}{lost}", where, _QUOTE_HINT)
+        elif _is_decoded(lines, name, problems):
+            if what := _find_fault(header, values):
+                problems.report("malformed", what, where)
                 continue
-            number += 1
-            where = f"{self._name}:{line.number}"
-            values, what = self._parse_record(line, delimiter, len(header))
-            if what := what or _find_fault(header, values):
-                self._problems.report("malformed", what, where)
-                self._fault = None
-            elif self._is_decoded():
-                yield TableRow(where, dict(zip(header, values, strict=True)), number)
+            if lines.last - lines.first >= MANY_LINES:
+                problems.report("long-field", f"a field goes on to line {lines.last}", where)
+            yield TableRow(where, dict(zip(header, values, strict=True)), number)
 
-    def _parse_record(self, first: _Line, delimiter: str, width: int) -> tuple[list[str], str]:
-        """Return the fields of the record that begins with a line, and what is wrong with it, or an empty text."""
-        lines = [first]
-        fields = first.text.rstrip("\r\n").split(delimiter)
-        what = f"{len(fields)} fields where the header has {width}"
-        if any(field.startswith('"') for field in fields):
-            try:
-                found = next(
-                    csv.reader(self._take_quoted(lines, delimiter, width), delimiter=delimiter, strict=True)
-                )
-                is_quoted = len(found) == width and not (
-                    len(lines) > 1 < width and all(line.text.count(delimiter) == width - 1 for line in lines)
-                )
-            except _QuoteIsTextError:
-                is_quoted = False
-            except csv.Error as problem:
-                is_quoted, what = False, f"cannot be parsed: {problem}"
-            if is_quoted:
-                fields = found
-            else:
-                self._returned.extendleft(reversed(lines[1:]))
-                del lines[1:]
-        self._fault = next(((line.number, line.fault) for line in lines if line.fault), None)
-        return fields, "" if len(fields) == width else what
 
-    def _take_quoted(self, lines: list[_Line], delimiter: str, width: int) -> Iterator[str]:
-        """Yield the lines of a record as they are needed, and add them to `lines`; raise if a quote is no quoting."""
-        whole = 0
-        yield lines[0].text
-        while (line := self._take_line()) is not None:
-            lines.append(line)
-            whole = whole + 1 if width > 1 and line.text.count(delimiter) == width - 1 else 0
-            if whole > self.MOST_WHOLE or len(lines) > self.MOST_LINES:
-                raise _QuoteIsTextError
-            yield line.text
+def _is_decoded(lines: _Lines, name: str, problems: Problems) -> bool:
+    """Return whether the record just read can be kept; report a fault in its encoding."""
+    if lines.fault is None:
+        return True
+    line, what = lines.fault
+    return problems.report("encoding", what, f"{name}:{line}") == "replace"
+
+
+def _read_header(
+    reader: Iterator[list[str]], lines: _Lines, name: str, problems: Problems
+) -> list[str] | None:
+    """Return the names of the columns, or None for an empty file."""
+    hint = problems.hint or "Fix the first line, which names the columns."
+    try:
+        names = next(filter(None, reader), None)
+    except csv.Error as problem:
+        if "new-line character" in str(problem):
+            hint = "Save it with line ends of Unix or Windows (LF or CR LF)."
+            raise BadDataError("its lines end with CR alone", where=f"{name}:1", hint=hint) from problem
+        raise BadDataError(f"cannot be parsed: {problem}", where=f"{name}:1", hint=hint) from problem
+    where = f"{name}:{lines.last}"
+    if names is not None and not _is_decoded(lines, name, problems):
+        raise BadDataError("the names of the columns cannot be decoded", where=where, hint=hint)
+    times = Counter(filter(None, names or ()))
+    if repeated := sorted(each for each in times if times[each] > 1):
+        hint = "Give each column of the header a name of its own."
+        raise BadDataError(f"two columns are called {repeated[0]!r}", where=where, hint=hint)
+    return names
 
 
 # JSON has no NaN and no infinity; programs that write them mean a value that is missing.

@@ -71,7 +71,7 @@ def make_plan(experiment: Experiment, corpus_folder: Path, fingerprint: str) -> 
 
 def _make_chain(experiment: Experiment, name: str, repeat: int, folder: Path, fingerprint: str) -> Chain:
     run, seed = experiment.runs[name], experiment.seed
-    tokenized = make_tokenize_step(experiment.corpus, run.text, folder, fingerprint)
+    tokenized = make_tokenize_step(experiment, run.text, folder, fingerprint)
     vectorized = make_vectorize_step(experiment, run, repeat, tokenized)
     selected = make_select_step(run, vectorized)
     # Latent dimensions do not depend on labels: compute them with all categories, so that experiments share them.

@@ -38,8 +38,7 @@ from textcat.experiment.steps.decide import DecisionRule, build_decision_rule
 from textcat.experiment.steps.evaluate import compute_measures, read_measures, read_series
 from textcat.experiment.steps.models import extract_certificates, load_model
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
-from textcat.learners.parameters import list_method_names, validate_parameters
-from textcat.plugins import collect_identities
+from textcat.extensions import find_sources
 from textcat.store import hash_json
 from textcat.store.arrays import read_array, read_json, read_mask
 from textcat.thresholds.rejection import Rejection
@@ -192,23 +191,12 @@ def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> di
     result["measures"] = dict(sorted(result["measures"].items()))
     if (folders[0] / "search.json").exists():
         result["search"] = read_json(folders[0], "search")
-    result |= collect_identities(*list_plugin_names(plan.experiment, run))
+    if plan.experiment.imports:
+        result["imports"] = find_sources(plan.experiment.imports)
     series = read_series(chains[0].evaluated.build_folder(context))
     if series:
         result["series"] = series
     return result
-
-
-def list_plugin_names(experiment: Experiment, run: RunSettings) -> list[tuple[str, str | None]]:
-    """Return all names in a run that may be a plugin's, with their kinds."""
-    return [
-        ("corpora", experiment.corpus.name),
-        ("tokenizers", run.text.tokenizer),
-        ("selection_scores", run.selection.score if run.selection.features != "all" else None),
-        *list_method_names(validate_parameters(run.learner, run.parameters)),
-        ("thresholds", run.threshold.rule),
-        *(("measures", name) for name in run.evaluation.measures),
-    ]
 
 
 def _aggregate_measures(chains: Sequence[Chain], plan: Plan, context: RunContext) -> RunMeasures:

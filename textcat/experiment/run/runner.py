@@ -14,7 +14,6 @@ from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.compile_early import compile_early
 from textcat.experiment.steps.fetch import fetch_documents, find_documents
 from textcat.store import Store
-from textcat.store.housekeeping import record_use
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +70,6 @@ def run_experiment(
     source = fetch_documents(experiment, context)
     timings.note("fetch", time.perf_counter() - started, was_ready=not source.fresh)
     plan = make_plan(experiment, source.path, source.fingerprint)
-    record_use(context.store.root, experiment.name, (step.recipe.key for step in plan.steps(until)))
     checks = DocumentChecks(plan, context, until)
     untrained = [c.settings for c in plan.chains if context.store.find(c.trained.recipe) is None]
     with compile_early(untrained, context) as context_with_compiler:

@@ -1,4 +1,4 @@
-"""Find experiment files and their names. Shell completion imports this module, so it must load fast."""
+"""Find experiment files and their names."""
 
 from __future__ import annotations
 

@@ -121,6 +121,7 @@ class Experiment(StrictSettings):
     tables: list[str] = Field(default_factory=list)
     figures: list[str] = Field(default_factory=list)
     notes: str = ""
+    imports: list[str] = Field(default_factory=list)
     seed: int = Field(default=1, ge=0)
     corpus: CorpusSettings
     resample: ResampleSettings | None = None

@@ -9,14 +9,14 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from textcat.corpora.registry import OWN_FORMATS, find_option_fault, list_builtin_corpora
+from textcat.corpora.registry import OWN_FORMATS, find_option_fault, list_known_corpora
 from textcat.errors import UsageError
 from textcat.experiment.spec.config_files import find_config_folders, find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.decide import check_probabilities
 from textcat.experiment.steps.vectorize import keeps_all_features
+from textcat.extensions import import_module
 from textcat.learners.parameters import LEARNERS, validate_parameters
-from textcat.plugins import list_known_names
 from textcat.yaml_reader import (
     KeyPath,
     YamlPlace,
@@ -181,7 +181,8 @@ def load_experiment(wanted: str | Path) -> Experiment:
 
 
 def validate_experiment(source: YamlSource) -> Experiment:
-    """Return the experiment of plain data; raise UsageError with the place of an error."""
+    """Import the modules of `imports` and return the experiment; raise UsageError with the place of an error."""
+    _import_modules(source)
     try:
         experiment = Experiment.model_validate(source.data)
     except ValidationError as error:
@@ -191,10 +192,22 @@ def validate_experiment(source: YamlSource) -> Experiment:
     return experiment
 
 
+def _import_modules(source: YamlSource) -> None:
+    """Import the modules that an experiment names, from the folder of the file that names them or from sys.path."""
+    names = source.data.get("imports")
+    for number, name in enumerate(names if isinstance(names, list) else ()):
+        place = source.find_place(("imports", number))
+        if isinstance(name, str):
+            try:
+                import_module(name, place.file.parent if place else Path())
+            except UsageError as error:
+                raise make_yaml_error(place, error.what, error.hint) from error
+
+
 def _check_corpus_options(experiment: Experiment, source: YamlSource) -> None:
     """Refuse options that the reader of the documents does not take, with their place."""
     name = experiment.corpus.name
-    known = set(list_known_names("corpora", list_builtin_corpora()))
+    known = list_known_corpora()
     near = find_near_names(name, known, most=1)
     # Some collections of the papers have no reader here; their experiments can be read, but not run.
     if name not in known and (near or experiment.corpus.path):

@@ -10,21 +10,18 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-import textcat
 from textcat.corpora.cards import list_corpora, load_card
 from textcat.corpora.own.inspect import Inspection
-from textcat.corpora.registry import list_builtin_corpora
-from textcat.errors import TextcatError
-from textcat.evaluation.run_measures import list_builtin_measures
+from textcat.corpora.registry import list_known_corpora
+from textcat.evaluation.run_measures import list_measures
 from textcat.experiment.spec.experiment import Experiment
 from textcat.learners.parameters import LEARNERS
-from textcat.linear.losses import LOSS_NAMES, LOSSES, modified_logistic
+from textcat.linear.losses import LOSSES, list_losses, modified_logistic
 from textcat.linear.priors import ALL_PRIORS
 from textcat.linear.training import ALGORITHMS
-from textcat.plugins import PLUGIN_KINDS, Plugin, find_plugin, list_plugins, load_plugin
 from textcat.selection import SCORES
 from textcat.text.tokenizers import TOKENIZERS
-from textcat.thresholds.rules import THRESHOLD_RULES
+from textcat.thresholds.rules import list_rules
 from textcat.yaml_reader import read_packaged_yaml
 
 
@@ -72,33 +69,23 @@ def render_first_experiment(inspection: Inspection, title: str, path: str) -> st
 
 
 def list_methods() -> Iterator[dict[str, str]]:
-    """Yield kind, name, description and package of all methods, kind by kind, built-in ones first.
-
-    The description of a plugin that cannot be used is the reason.
-    """
-    here = f"textcat {textcat.__version__}"
-    for kind in PLUGIN_KINDS:
-        names = OWN_METHODS[kind]()
-        methods = [(name, _describe_own_method(kind, name), here) for name in names]
-        methods += [
-            (plugin.name, _describe_plugin_method(plugin, names), plugin.identity)
-            for plugin in list_plugins(kind)
-        ]
+    """Yield kind, name and description of all methods, kind by kind."""
+    for kind, list_names in METHODS.items():
         yield from (
-            {"kind": kind, "name": name, "what": what, "source": source} for name, what, source in methods
+            {"kind": kind, "name": name, "what": _describe_method(kind, name)} for name in list_names()
         )
 
 
-def _describe_own_method(kind: str, name: str) -> str:
+def _describe_method(kind: str, name: str) -> str:
     if kind == "corpora":
         return load_card(name).title if name in list_corpora() else "documents of your own"
     if kind == "tokenizers":
-        return TOKENIZERS[name].description  # type: ignore[index]
+        return str(getattr(TOKENIZERS[name], "description", ""))
     if kind == "selection_scores":
         return _get_first_line(SCORES[name])
     if kind == "losses":
         return _get_first_line(LOSSES.get(name, modified_logistic))
-    line: str = _read_descriptions()[kind][name]
+    line: str = _read_descriptions()[kind].get(name, "")
     return line
 
 
@@ -108,28 +95,19 @@ def _read_descriptions() -> dict[str, dict[str, str]]:
     return descriptions
 
 
-OWN_METHODS: dict[str, Callable[[], Collection[str]]] = {
-    "corpora": lambda: sorted(list_builtin_corpora()),
+METHODS: dict[str, Callable[[], Collection[str]]] = {
+    "corpora": lambda: sorted(list_known_corpora()),
     "tokenizers": lambda: TOKENIZERS,
     "selection_scores": lambda: SCORES,
-    "losses": lambda: LOSS_NAMES,
+    "losses": list_losses,
     "priors": lambda: ALL_PRIORS,
     "algorithms": lambda: ALGORITHMS,
-    "thresholds": lambda: THRESHOLD_RULES,
+    "thresholds": list_rules,
     # Without the averages over the largest categories.
-    "measures": lambda: [name for name in list_builtin_measures() if name.count(".") < 2],
+    "measures": lambda: [name for name in list_measures() if name.count(".") < 2],
 }
 
 
-def _describe_plugin_method(plugin: Plugin, builtin: Collection[str]) -> str:
-    try:
-        find_plugin(plugin.kind, plugin.name, builtin)
-        return _get_first_line(load_plugin(plugin, object))
-    except TextcatError as error:
-        return f"cannot be used: {' '.join(str(error).split())}"
-
-
 def _get_first_line(thing: Any) -> str:
-    """Return the first line of the docstring of a function or class, or an empty text."""
-    text = thing.__doc__ if callable(thing) else None
-    return text.strip().splitlines()[0] if text else ""
+    """Return the first line of the docstring of a function, or an empty text."""
+    return thing.__doc__.strip().splitlines()[0] if thing.__doc__ else ""

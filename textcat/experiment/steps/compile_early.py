@@ -20,8 +20,7 @@ import scipy.sparse as sp
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.learner import LearningProblem, find_learner
-from textcat.learners.parameters import LEARNERS, list_method_names, validate_parameters
-from textcat.plugins import collect_identities
+from textcat.learners.parameters import LEARNERS, validate_parameters
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +63,7 @@ def _compiles_long(run: RunSettings) -> bool:
         return True
     parameters = validate_parameters(run.learner, run.parameters)
     algorithm = getattr(parameters, "algorithm", None) or LEARNERS[run.learner].settings.get("algorithm")
-    return algorithm in _COMPILED_IN_THREAD and not collect_identities(*list_method_names(parameters))
+    return algorithm in _COMPILED_IN_THREAD
 
 
 class _Compiler(Thread):

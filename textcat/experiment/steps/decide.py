@@ -26,7 +26,6 @@ from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, is_too_large, load_model, map_score_blocks
 from textcat.experiment.steps.vectorize import LearningSteps, read_vectors
 from textcat.learners.parameters import LEARNERS
-from textcat.plugins import collect_identities
 from textcat.splits import assign_folds
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
@@ -244,7 +243,6 @@ def make_decide_step(source: LearningSteps, trained: Step, calibrated: Step | No
     parameters = {**run.threshold.model_dump(mode="json"), "seed": source.seed}
     if run.reject:
         parameters["reject"] = run.reject.model_dump(mode="json")
-    parameters |= collect_identities(("thresholds", run.threshold.rule))
     # Version 2: a category without positive documents accepts none; 3: the shared threshold is that of all categories.
     changed = run.threshold.rule == "scut-fbr" and run.threshold.fallback == 1
     version = 3 if run.threshold.rule == "scut" and run.threshold.shrinkage else 2 if changed else 1

@@ -21,7 +21,7 @@ from textcat.evaluation.measures import (
 )
 from textcat.evaluation.run_measures import (
     EvaluationSettings,
-    compute_plugin_measures,
+    compute_registered_measures,
     measure_all,
     measure_counts,
 )
@@ -37,7 +37,6 @@ from textcat.experiment.steps.decide import DecisionRule, build_decision_rule
 from textcat.experiment.steps.models import Model, is_too_large, load_model
 from textcat.experiment.steps.studies import STUDIES, StudyInput
 from textcat.experiment.steps.vectorize import LearningSteps, Vectors, read_vectors
-from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_json
 
@@ -62,7 +61,6 @@ def make_evaluate_step(
             parameters["normalized"] = True
             if run.calibration is not None and run.calibration.method != "temperature":
                 parameters["accepts"] = "most probable"
-    parameters |= collect_identities(*(("measures", name) for name in run.evaluation.measures))
     recipe = Recipe("evaluate", 3, parameters, make_recipe_inputs(**inputs))
 
     def make(context: RunContext, target: Path) -> None:
@@ -167,7 +165,7 @@ def compute_measures(
     values = measure_all(
         scores, accepted, labels, vectors.categories, vectors.train_counts, settings, vectors.train_documents
     )
-    values |= compute_plugin_measures(settings.measures, scores, accepted, labels)
+    values |= compute_registered_measures(settings.measures, scores, accepted, labels)
     return replace_nan(values)
 
 

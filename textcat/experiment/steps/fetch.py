@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textcat.corpora import OWN_FORMATS, fetch_corpus, list_corpora, open_corpus
 from textcat.corpora.fetch.collection import find_fetched, make_change_error, verify_fetched
-from textcat.corpora.registry import find_corpus_plugin, fingerprint_corpus
+from textcat.corpora.registry import fingerprint_corpus, is_own
 from textcat.errors import DataNotAvailableError
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import CorpusSettings, Experiment
@@ -27,11 +27,9 @@ def find_documents(experiment: Experiment, context: RunContext) -> DocumentSourc
     """Return the experiment's documents if they are on this machine. Download and change nothing."""
     path = locate_documents(experiment, context)
     corpus = experiment.corpus
-    if not path.exists() or (
-        corpus.name in OWN_FORMATS and not (corpus.path and _has_documents(corpus.name, path))
-    ):
+    if not path.exists() or (is_own(corpus.name) and not (corpus.path and _has_documents(corpus.name, path))):
         return None
-    if _is_given_by_path(corpus):
+    if is_own(corpus.name):
         return DocumentSource(path, _fingerprint_files(corpus, path))
     found = find_fetched(experiment.corpus.name, context.data)
     return DocumentSource(found.folder, found.fingerprint) if found else None
@@ -40,19 +38,19 @@ def find_documents(experiment: Experiment, context: RunContext) -> DocumentSourc
 def fetch_documents(experiment: Experiment, context: RunContext) -> DocumentSource:
     """Return the experiment's documents; download a collection that is not on this machine."""
     corpus, path = experiment.corpus, locate_documents(experiment, context)
-    if not find_corpus_plugin(corpus.name) and (reason := explain_unavailable(corpus.name)):
+    if reason := explain_unavailable(corpus.name):
         raise DataNotAvailableError(
             reason,
             where=experiment.name,
             hint="To use your own files, give their format and path in `corpus`.",
         )
-    if corpus.name in OWN_FORMATS and (not corpus.path or not _has_documents(corpus.name, path)):
+    if is_own(corpus.name) and (not corpus.path or not _has_documents(corpus.name, path)):
         raise DataNotAvailableError(
             f"{corpus.name}: there are no documents",
             where=str(path),
             hint="Fix `corpus.path`; it is relative to the experiment file.",
         )
-    if _is_given_by_path(corpus):
+    if is_own(corpus.name):
         return DocumentSource(path, _fingerprint_files(corpus, path))
     report = fetch_corpus(
         corpus.name,
@@ -66,32 +64,29 @@ def fetch_documents(experiment: Experiment, context: RunContext) -> DocumentSour
 
 def _has_documents(form: str, path: Path) -> bool:
     """Return whether a path is a folder or a regular file; reading a pipe would never end."""
+    if form not in OWN_FORMATS:
+        return path.exists()
     return path.is_dir() if form in ("folders", "rcv1-like") else path.is_file()
 
 
 def locate_documents(experiment: Experiment, context: RunContext) -> Path:
     """Return where the documents are or will be: `corpus.path`, or the collection's folder below the data folder."""
     corpus = experiment.corpus
-    if corpus.name in OWN_FORMATS or (corpus.path and find_corpus_plugin(corpus.name)):
+    if is_own(corpus.name):
         return experiment.own_documents
     return context.data / corpus.name
 
 
 def verify_documents(corpus: CorpusSettings, path: Path, fingerprint: str) -> None:
     """Raise StageFailedError unless the files still have the contents with that fingerprint; read them again."""
-    if not _is_given_by_path(corpus):
+    if not is_own(corpus.name):
         verify_fetched(corpus.name, path)
     elif _fingerprint_files(corpus, path) != fingerprint:
         raise make_change_error(path)
 
 
-def _is_given_by_path(corpus: CorpusSettings) -> bool:
-    """Return whether the documents are the user's own or a plugin's, which `fetch` does not manage."""
-    return corpus.name in OWN_FORMATS or find_corpus_plugin(corpus.name) is not None
-
-
 def _fingerprint_files(corpus: CorpusSettings, path: Path) -> str:
-    if find_corpus_plugin(corpus.name):
+    if corpus.name not in OWN_FORMATS:
         return open_corpus(corpus.name, path, split=corpus.split or None, **corpus.options).fingerprint()
     return fingerprint_corpus(corpus.name, path, **corpus.options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,8 @@ from scipy import sparse
 from textcat.errors import UsageError
 from textcat.experiment.steps.learner import FunctionLearner, Learner, LearningProblem
 from textcat.experiment.steps.linear_learner import LinearLearner
-from textcat.experiment.steps.models import Model, join_models
+from textcat.experiment.steps.models import MODEL_CLASSES, Model, join_models
+from textcat.extensions import claim_name, guard_function
 from textcat.learners.gpd import GpdSettings, descend
 from textcat.learners.label_tree_training import fit_label_tree
 from textcat.learners.mfom import fit_mfom, fit_mfom_at, fit_multicategory_mfom
@@ -20,6 +22,8 @@ from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_b
 from textcat.learners.parameters import (
     LEARNERS,
     LabelTreeParameters,
+    LearnerEntry,
+    LearnerParameters,
     LinearParameters,
     MeritParameters,
     MulticategoryMeritParameters,
@@ -274,6 +278,27 @@ _OTHERS: dict[str, Learner[Any]] = {
     "label_tree": LabelTreeLearner("label_tree"),
     "mmlr_cg": FunctionLearner("mmlr_cg", fit_multiclass_regression),
 }
+
+
+def register_learner(
+    name: str,
+    train: Callable[[LearningProblem, Any, int], Model],
+    *,
+    title: str = "",
+    parameters: type[LearnerParameters] = LearnerParameters,
+    model: type[Model] | None = None,
+) -> None:
+    """Add a learner: `train(problem, parameters, jobs)` returns a model.
+
+    `parameters` are the fields that `parameters:` of a run may have. A model of a class of its own needs this class,
+    with `from_arrays(arrays, description)`, as `model`.
+    """
+    claim_name("learner", name, LEARNERS)
+    LEARNERS[name] = LearnerEntry(title, parameters)
+    _OTHERS[name] = FunctionLearner(name, guard_function("learner", name, train))
+    if model is not None:
+        claim_name("model", model.__name__, MODEL_CLASSES)
+        MODEL_CLASSES[model.__name__] = model
 
 
 def find_learner(name: str) -> Learner[Any]:

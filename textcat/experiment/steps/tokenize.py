@@ -14,17 +14,16 @@ from scipy.sparse import csr_array
 
 from textcat.corpora import Corpus, VectorCorpus, list_vector_corpora, open_corpus, open_vectors
 from textcat.corpora.document import CountingCorpus, StreamedCorpus, count_labels
-from textcat.corpora.registry import PluginCorpus
 from textcat.experiment.context import RunContext, Step
-from textcat.experiment.spec.experiment import CorpusSettings
+from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fetch import verify_documents
-from textcat.plugins import collect_identities
+from textcat.extensions import find_sources
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix
 from textcat.text.counting import CountedDocuments, count_terms
 from textcat.text.terms import stop_list_identity
 from textcat.text.text_settings import TextSettings
-from textcat.text.tokenizers import Tokenizer, load_tokenizer
+from textcat.text.tokenizers import TOKENIZERS, Tokenizer
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +42,12 @@ class Counts:
     weighted: bool = False
 
 
-def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path, fingerprint: str) -> Step:
-    """Return the step that counts the terms of the collection in `folder`, whose contents have that fingerprint."""
+def make_tokenize_step(experiment: Experiment, text: TextSettings, folder: Path, fingerprint: str) -> Step:
+    """Return the step that counts the terms of the collection in `folder`, whose contents have that fingerprint.
+
+    Imported modules are part of its key, and therefore of the keys of all steps that follow.
+    """
+    corpus, imports = experiment.corpus, find_sources(experiment.imports)
     recipe = Recipe(
         stage="tokenize",
         version=1,
@@ -54,7 +57,7 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
             **({"reader": READER_VERSIONS[corpus.name]} if corpus.name in READER_VERSIONS else {}),
             **({"names": LABEL_NAMES_VERSION} if corpus.options.get("label_names") else {}),
             **stop_list_identity(text.stop_list),
-            **collect_identities(("corpora", corpus.name), ("tokenizers", text.tokenizer)),
+            **({"imports": imports} if imports else {}),
         },
         inputs={"corpus": fingerprint},
     )
@@ -86,8 +89,8 @@ def _count_terms(opened: Corpus, text: TextSettings, context: RunContext) -> Cou
         done += more
         context.progress(done, None, f"tokenize {opened.name}")
 
-    # Built-in tokenizers are faster than sending the text to another process; a plugin's may be slow.
-    own = isinstance(load_tokenizer(text.tokenizer), Tokenizer)
+    # Built-in tokenizers are faster than sending the text to another process; a registered one may be slow.
+    own = isinstance(TOKENIZERS[text.tokenizer], Tokenizer)
     jobs = 1 if own else context.jobs
     counted = count_terms(documents, text, n_jobs=jobs, executor=context.executor, progress=report)
     if isinstance(opened, StreamedCorpus) and (sides := opened.draw_sides(len(counted.ids))):
@@ -98,21 +101,7 @@ def _count_terms(opened: Corpus, text: TextSettings, context: RunContext) -> Cou
 def _list_categories(opened: Corpus, counted: CountedDocuments) -> Sequence[str]:
     if isinstance(opened, CountingCorpus):
         return opened.list_categories(count_labels(zip(counted.labels, counted.split, strict=True)))
-    categories = opened.categories
-    if isinstance(opened, PluginCorpus):
-        _warn_of_other_labels(opened, counted, categories)
-    return categories
-
-
-def _warn_of_other_labels(opened: PluginCorpus, counted: CountedDocuments, categories: Sequence[str]) -> None:
-    others = sorted({label for labels in counted.labels for label in labels}.difference(categories))
-    if others:
-        log.warning(
-            "Warning: %s: labels that are not among its categories are left out: %s (%d in all)",
-            opened.plugin.title,
-            ", ".join(map(repr, others[:5])),
-            len(others),
-        )
+    return opened.categories
 
 
 def _convert_vectors(opened: VectorCorpus) -> Counts:

@@ -17,9 +17,8 @@ from textcat.experiment.steps.held_out import search_parameter
 from textcat.experiment.steps.learner import LearningProblem, load_learner
 from textcat.experiment.steps.models import Model, load_model, save_model, save_model_parts
 from textcat.experiment.steps.vectorize import LearningSteps
-from textcat.learners.parameters import LEARNERS, list_method_names, validate_parameters
+from textcat.learners.parameters import LEARNERS, validate_parameters
 from textcat.linear.training import ALGORITHMS
-from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import write_json
 
@@ -50,9 +49,6 @@ def make_train_step(source: LearningSteps) -> Step:
             # The criterion of these searches depends on the thresholds.
             **({"threshold": run.threshold.model_dump(mode="json")} if decides else {}),
             **({"algorithm_version": algorithm.version} if algorithm and algorithm.version else {}),
-            **collect_identities(
-                *list_method_names(parameters), ("thresholds", run.threshold.rule if run.search else None)
-            ),
         },
         make_recipe_inputs(**needs),
     )

@@ -29,7 +29,6 @@ from textcat.experiment.spec.experiment import (
 )
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.tokenize import Counts, read_counts
-from textcat.plugins import collect_identities
 from textcat.selection import SelectionSettings, select_features
 from textcat.splits import RowNumbers, draw_random_split, make_folds
 from textcat.store import Recipe
@@ -289,7 +288,6 @@ def make_select_step(run: RunSettings, vectorized: Step) -> Step | None:
     if keeps_all_features(run.selection):
         return None
     parameters = run.selection.model_dump(mode="json")
-    parameters |= collect_identities(("selection_scores", run.selection.score))
     recipe = Recipe("select", 1, parameters, make_recipe_inputs(vectors=vectorized))
 
     def make(context: RunContext, target: Path) -> None:

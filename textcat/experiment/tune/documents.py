@@ -130,7 +130,7 @@ class TrainingDocuments:
     def make_step(self, groups: Sequence[TermGroup]) -> Step:
         """Return the step that counts groups; vectors have none."""
         text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else tuple(groups)})
-        return make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
+        return make_tokenize_step(self.experiment, text, self.folder, self.fingerprint)
 
     def share(self, groups: Sequence[TermGroup]) -> TrainingDocuments:
         """Return the documents with the counts of these groups alone, to be sent to workers; vectors are not kept."""

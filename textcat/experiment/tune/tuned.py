@@ -27,6 +27,7 @@ from textcat.experiment.tune.evaluation import (
     measure_decisions,
 )
 from textcat.experiment.tune.search import Candidate
+from textcat.extensions import describe_import
 from textcat.store.files import write_atomically
 from textcat.thresholds.rules import accept_highest
 
@@ -66,6 +67,8 @@ def make_experiment(
         "seed": base.seed,
         "corpus": corpus,
     }
+    if base.imports:
+        data["imports"] = [describe_import(name, folder) for name in base.imports]
     if not evaluator.documents.is_vectors:
         groups = evaluator.space.list_groups(candidate.configuration)
         text["tokenizer"] = base.text.tokenizer

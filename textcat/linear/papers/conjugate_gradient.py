@@ -5,7 +5,7 @@ Output: weights and certificates. The step along a direction is found by Newton'
 
 With the modified logistic loss and a growing gamma this is algorithm 1 of zhang_jin_2003: after every
 `steps` steps gamma grows by delta and the direction starts again from minus the gradient. Built-in losses have
-compiled derivatives; second derivatives of a plugin's loss or prior are estimated by differences.
+compiled derivatives; second derivatives of registered losses are estimated by differences.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from textcat.linear.algorithm_options import GradientOptions
 from textcat.linear.certificate import BlockResult, Progress, compute_objective, measure, signs_of
 from textcat.linear.lane_math import exponential
 from textcat.linear.losses import LOGISTIC, LOSS_CODES, SQUARED, Loss, modified_logistic
-from textcat.linear.problem import Floats, LinearProblem, PenaltyShape
+from textcat.linear.problem import Floats, LinearProblem
 from textcat.linear.products import multiply_matrix, multiply_transposed
 from textcat.parallel.executors import run_in_threads
 
@@ -140,9 +140,6 @@ class ConjugateDescent:
             * self.free
             / self.problem.documents
         )
-        shape = self.problem.penalty.shape
-        if shape is not None:
-            return np.asarray(pulled + self.strength * shape.derivative(self.weights))
         return np.asarray(pulled + 2 * self.strength * self.weights)
 
     def restart(self, gamma: float) -> None:
@@ -207,16 +204,9 @@ class ConjugateDescent:
         slope, bend = parts.sum(axis=1)
         return slope, bend
 
-    def _differentiate_penalty(self, shape: PenaltyShape, reach: Floats) -> tuple[Floats, Floats]:
-        """Return slope and curvature of a plugin's penalty at `reach` along the direction."""
-        there = self.weights + reach * self.direction
-        slope = self.strength * shape.derivative(there) * self.direction
-        bend = self.strength * estimate_second_derivative(shape.derivative, there) * self.direction**2
-        return slope.sum(axis=0), bend.sum(axis=0)
-
     def _line_search(self, ray: Floats) -> Floats:
         """Return the reach that minimizes the objective along the direction, by bracketed Newton steps."""
-        n, state, shape = self.problem.documents, self._state(), self.problem.penalty.shape
+        n, state = self.problem.documents, self._state()
         curve = 2 * (self.strength * self.direction**2).sum(axis=0)
         lean = 2 * (self.strength * self.direction * self.weights).sum(axis=0)
         reach, low = np.zeros(curve.shape), np.zeros(curve.shape)
@@ -225,9 +215,7 @@ class ConjugateDescent:
         done = np.zeros(curve.shape, dtype=bool)
         for _ in range(MAX_LINE_STEPS if self.options.line_search == "exact" else 1):
             slope, bend = self._differentiate_losses(state, ray, reach)
-            if shape is not None:
-                lean, curve = self._differentiate_penalty(shape, reach)
-            total, second = slope / n + lean + curve * reach * (shape is None), bend / n + curve
+            total, second = slope / n + lean + curve * reach, bend / n + curve
             first = np.abs(total) if first is None else first
             done |= np.abs(total) <= LINE_TOLERANCE * first
             if done.all():

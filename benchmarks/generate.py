@@ -1,4 +1,4 @@
-"""Generate collections of any size: token files like those of RCV1-v2, and vectors with many labels.
+"""Generate collections of any size: `python -m benchmarks.generate rcv1-like|many-labels`.
 
 RCV1-like: labels are drawn from the real label sets with their real frequencies, so topics have their proportions and
 hierarchy. Lengths are log-normal. Words are drawn in bursts from a Zipf distribution with a steeper tail (the
@@ -14,23 +14,22 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
+import click
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from textcat.cli.main import run_command
 from textcat.corpora.collections.rcv1 import LAST_TRAINING_NUMBER, load_topics
 from textcat.errors import UsageError
-from textcat.store.files import flush_to_disk, hold_lock, make_write_error, open_staging
 
 FULL_DOCUMENTS = 804_414
 FULL_TRAINING_DOCUMENTS = 23_149
@@ -70,12 +69,10 @@ def generate_rcv1_like(
     seed: int,
     *,
     training: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> GenerationReport:
     """Write token files and qrels with the names and formats of RCV1-v2; `open_corpus("rcv1", folder)` reads them.
 
-    Without `training`, the share of training documents is that of RCV1-v2. `progress` is called with the number of
-    documents done and the total.
+    Without `training`, the share of training documents is that of RCV1-v2.
     """
     training = (
         max(1, round(documents * FULL_TRAINING_DOCUMENTS / FULL_DOCUMENTS)) if training is None else training
@@ -86,38 +83,19 @@ def generate_rcv1_like(
             hint=f"Use 1 to {_MAX_TRAINING} training documents, and at least one test document.",
         )
     model = Rcv1LikeModel(seed)
-    tokens = done = 0
-    with _open_staging(folder) as staging, _open_gzip(staging / _QRELS) as qrels:
+    tokens = 0
+    folder.mkdir(parents=True, exist_ok=True)
+    # Without labels a collection cannot be read, so they get their name when everything is written.
+    (folder / _QRELS).unlink(missing_ok=True)
+    unfinished = folder / f"{_QRELS}.part"
+    with _open_gzip(unfinished) as qrels:
         for name, numbers in _plan_files(documents, training):
-            with _open_gzip(staging / name) as out:
+            with _open_gzip(folder / name) as out:
                 for start in range(0, len(numbers), _CHUNK):
                     chunk = numbers[start : start + _CHUNK]
                     tokens += model.write(chunk, out, qrels)
-                    done += len(chunk)
-                    if progress is not None:
-                        progress(done, documents)
+    unfinished.replace(folder / _QRELS)
     return GenerationReport(folder, documents, training, tokens)
-
-
-@contextmanager
-def _open_staging(folder: Path) -> Iterator[Path]:
-    """Yield a folder for the files; move them to `folder` once all are written, the labels last.
-
-    Without labels the files cannot be read: files of two collections are never taken for one.
-    """
-    try:
-        with hold_lock(folder, folder=True):
-            for left in folder.glob(".generated.*.part"):
-                shutil.rmtree(left, ignore_errors=True)
-            with open_staging(folder, ".generated.", ".part") as staging:
-                yield staging
-                (folder / _QRELS).unlink(missing_ok=True)
-                for path in sorted(staging.iterdir(), key=lambda path: (path.name == _QRELS, path.name)):
-                    flush_to_disk(path)
-                    path.replace(folder / path.name)
-                flush_to_disk(folder)
-    except OSError as error:
-        raise make_write_error(folder, error) from error
 
 
 def _plan_files(documents: int, training: int) -> Iterator[tuple[str, range]]:
@@ -170,7 +148,7 @@ class Rcv1LikeModel:
 
         Two topics have no training document in the collection; sets with one of them are not drawn for training.
         """
-        text = (files("textcat.corpora") / "lists" / "rcv1_topic_sets.csv").read_text(encoding="utf-8")
+        text = Path(__file__).with_name("rcv1_topic_sets.csv").read_text(encoding="utf-8")
         index = {topic.code: number for number, topic in enumerate(load_topics())}
         untrained = {topic.code for topic in load_topics() if topic.training_documents == 0}
         rows = list(csv.DictReader(text.splitlines()))
@@ -339,13 +317,10 @@ def write_generated_labels(folder: Path, documents: int, seed: int) -> tuple[int
         )
     made = generate_many_labels(round(documents / (1 + TEST_SHARE)), seed)
     parts = ((made.X, made.Y), (made.held_rows, made.held_labels))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, (rows, labels) in zip(SVMLIGHT_FILES, parts, strict=True):
-            with (folder / name).open("w", encoding="ascii") as out:
-                write_svmlight(out, rows, labels)
-    except OSError as error:
-        raise make_write_error(folder, error) from error
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (rows, labels) in zip(SVMLIGHT_FILES, parts, strict=True):
+        with (folder / name).open("w", encoding="ascii") as out:
+            write_svmlight(out, rows, labels)
     return made.X.shape[0], made.Y.shape[1]
 
 
@@ -356,3 +331,35 @@ def write_svmlight(out: TextIO, rows: sp.csr_matrix, labels: sp.csr_matrix, firs
         own = ",".join(map(str, numbers[labels.indptr[row] : labels.indptr[row + 1]]))
         pairs = zip(rows.indices[start:end].tolist(), rows.data[start:end].tolist(), strict=True)
         out.write(f"{own} " + " ".join(f"{term + first}:{weight:.6g}" for term, weight in pairs) + "\n")
+
+
+@click.command(
+    epilog="Example:  python -m benchmarks.generate rcv1-like --documents 50000 --to data/rcv1-like"
+)
+@click.argument("what", type=click.Choice(["rcv1-like", "many-labels"]))
+@click.option("--documents", type=click.IntRange(min=2), required=True, help="Number of documents.")
+@click.option("--training", type=click.IntRange(min=1), help="Number of training documents of rcv1-like.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same files.")
+@click.option("--to", "target", type=click.Path(path_type=Path), required=True, help="Folder to write.")
+def generate(what: str, documents: int, training: int | None, seed: int, target: Path) -> None:
+    """Generate a synthetic collection of any size.
+
+    rcv1-like has the format and statistics of RCV1-v2. An experiment reads it with
+    `corpus: {name: rcv1-like, path: FOLDER}`, as in configs/rcv1_like.yaml.
+
+    many-labels has vectors with Zipf-distributed labels: three labels for every 20 training documents, and one test
+    document in eleven. An experiment reads it with
+    `corpus: {name: svmlight, path: train.svm, options: {test: test.svm}}`.
+    """
+    if what == "many-labels":
+        known, labels = write_generated_labels(target, documents, seed)
+        click.echo(f"{target}: {documents:,} documents ({known:,} training), {labels:,} labels")
+        return
+    made = generate_rcv1_like(target, documents, seed, training=training)
+    click.echo(
+        f"{target}: {made.documents:,} documents ({made.training_documents:,} training), {made.tokens:,} tokens"
+    )
+
+
+if __name__ == "__main__":
+    run_command(generate, "python -m benchmarks.generate")

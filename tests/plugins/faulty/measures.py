@@ -1,2 +1,0 @@
-def thing(scores, decisions, labels):
-    return 1 / 0

@@ -1,2 +1,0 @@
-def thing(scores, labels, settings):
-    return 1 / 0
