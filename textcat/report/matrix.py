@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from tabulate import tabulate
 
 from textcat.corpora import list_corpora
@@ -40,6 +41,7 @@ from textcat.report.paper_figures import FIGURES
 from textcat.report.reading_headlines import (
     MEANINGS,
     describe_choices,
+    draw_headline,
     format_headline,
     list_headline_rows,
     list_headline_sentences,
@@ -149,8 +151,8 @@ def render_matrix_page(
         headline=list_headline_sentences(matrix),
         rows=list_headline_rows(matrix),
         paper_rows=list_paper_rows(matrix["readings"]),
-        by_reading=matrix["readings"],
-        labels={name: LABELS[name] for name in MEANINGS},
+        bars=Markup(draw_headline(matrix["readings"])),  # noqa: S704
+        labels=[LABELS[name] for name in MEANINGS],
         places=HEADLINE,
         matrix=matrix,
         shown=SHOWN_VERDICTS,
@@ -229,7 +231,7 @@ def _collect_figures(paper: str, folder: Path, results: ResultsByExperiment) -> 
 
 
 def write_matrix(folder: Path, results: ResultsByExperiment) -> dict[str, Any]:
-    """Write reproduction.json, .md and .html to the results folder, and return the matrix as plain values."""
+    """Write reproduction.json, .md, .svg and .html to the results folder, and return the matrix as plain values."""
     verdicts = judge_results(results, everything=True)
     measures = {name: get_run_measures(one) for name, one in results.items()}
     claims = [evaluate_claim(claim, measures) for claim in load_claims()]
@@ -237,6 +239,7 @@ def write_matrix(folder: Path, results: ResultsByExperiment) -> dict[str, Any]:
     matrix = make_matrix(verdicts, claims, seconds, folder)
     matrix["baselines"] = summarize_baselines(judge_baselines(results, everything=True), results)
     write_atomically(folder / "reproduction.json", matrix_as_json(matrix))
+    write_atomically(folder / "reproduction.svg", draw_headline(matrix["readings"]))
     write_atomically(folder / "reproduction.md", matrix_as_markdown(matrix, verdicts))
     write_atomically(
         folder / "reproduction.html", render_matrix_page(folder, results, matrix, verdicts, seconds)

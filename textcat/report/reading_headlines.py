@@ -188,6 +188,41 @@ def list_headline_sentences(matrix: Mapping[str, Any]) -> list[str]:
     ]
 
 
+BAR_COLOURS = {
+    "reproduced": "#4c9f70", "close": "#e9c46a", "off": "#d1685a", "not judged": "#b8c0c8", "no data": "#e3e7ea"
+}  # fmt: skip
+BAR_WIDTH, BAR_HEIGHT, BAR_LEFT = 560.0, 26, 120
+
+
+def draw_headline(by_reading: Mapping[str, Any]) -> str:
+    """Draw the counts under each reading as stacked bars, an SVG image."""
+    beside = {name: by_reading["not_judged"][name] for name in HEADLINE[3:]}
+    total = by_reading["judged"] + sum(beside.values())
+    lines = []
+    for row, which in enumerate(MEANINGS):
+        top, x = 34 + row * (BAR_HEIGHT + 8), float(BAR_LEFT)
+        lines.append(f'<text x="{BAR_LEFT - 8}" y="{top + 18}" text-anchor="end">{LABELS[which]}</text>')
+        for place, number in {**by_reading[which], **beside}.items():
+            width = BAR_WIDTH * number / max(total, 1)
+            box = f'x="{x:.1f}" y="{top}" width="{width:.1f}" height="{BAR_HEIGHT}"'
+            lines.append(f'<rect {box} fill="{BAR_COLOURS[place]}"><title>{number} {place}</title></rect>')
+            if width > 24:
+                lines.append(
+                    f'<text x="{x + width / 2:.1f}" y="{top + 18}" text-anchor="middle">{number}</text>'
+                )
+            x += width
+    for column, (place, colour) in enumerate(BAR_COLOURS.items()):
+        x = BAR_LEFT + 112 * column
+        lines.append(
+            f'<rect x="{x}" y="8" width="12" height="12" fill="{colour}"/><text x="{x + 17}" y="19">{place}</text>'
+        )
+    height = 34 + len(MEANINGS) * (BAR_HEIGHT + 8)
+    size = f'viewBox="0 0 {BAR_LEFT + BAR_WIDTH + 10:.0f} {height}" width="700" role="img"'
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="13">'
+    ground = '<rect width="100%" height="100%" fill="#fff"/>'
+    return "\n".join([start, ground, *lines, "</svg>"]) + "\n"
+
+
 def describe_readings(by_reading: Mapping[str, Any]) -> str:
     """Say what is reproduced under held-out readings, and what chance would reproduce."""
     judged, held = by_reading["judged"], by_reading["held_out"]
