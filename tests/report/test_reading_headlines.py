@@ -18,7 +18,6 @@ from textcat.published.verdicts import read_printed
 from textcat.report import reading_headlines
 from textcat.report.comparison_tables import format_cell, make_compared_table, number_notes
 from textcat.report.reading_headlines import (
-    Departures,
     describe_choices,
     find_departures,
     format_reading_rows,
@@ -69,7 +68,7 @@ def test_the_counts_of_the_readings_are_apart_and_add_up(tmp_path: Path) -> None
     verdicts = judge_cells({}, load_all_cells(), {})
     found = summarize_by_reading(verdicts, tmp_path)
     tables = sum(1 for cell in CELLS.values() if cell.group == "tables" and cell.printed and cell.counted)
-    assert sum(found[name]["counted"] for name in ("default", "fitted", "other")) == tables
+    assert sum(found[name]["counted"] for name in ("default", "other")) == tables
     nearest = found["nearest"]
     assert (nearest["cells"], nearest["papers"], nearest["how"]) == (len(BEP), ["zhang_oles_2001"], FITTED)
     assert nearest["headline"] == {"reproduced": len(BEP), "close": 0, "off": 0}
@@ -87,8 +86,8 @@ def test_readings_under_other_questions_are_not_counted(tmp_path: Path) -> None:
 
 
 def test_a_table_says_how_its_open_questions_were_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert find_departures("reuters_modapte") == Departures()
-    assert find_departures("an experiment of a user") == Departures()
+    assert find_departures("reuters_modapte") == ()
+    assert find_departures("an experiment of a user") == ()
     assert describe_choices(["reuters_modapte"]).endswith("chosen without any test result.")
     assert describe_choices(["an experiment of a user"]) == ""
     name, readings = "gao_2003/table1", load_readings("gao_2003")
@@ -98,10 +97,10 @@ def test_a_table_says_how_its_open_questions_were_answered(monkeypatch: pytest.M
     monkeypatch.setattr(ReadableExperiment, "load", lambda *_: patched)
     monkeypatch.setattr(reading_headlines, "find_departures", find_departures.__wrapped__)
     found = reading_headlines.find_departures(name)
-    assert (found.fitted, set(found.questions)) == (("length",), {"length", "beta"})
+    assert set(found) == {"length", "beta"}
     assert describe_choices([name]) == (
-        "Open questions: answers fitted to test results: length; answers other than the default reading's, or left "
-        "to a setting's default: beta; otherwise the default reading."
+        "Open questions: answers other than the default reading's, or left to a setting's default: beta, length; "
+        "otherwise the default reading."
     )
 
 

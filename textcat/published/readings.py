@@ -37,10 +37,7 @@ Assignment = Mapping[str, str]
 
 
 class ReadingOption(StrictSettings):
-    """One answer to a question: the settings it changes, and what speaks for it.
-
-    `fitted`: the answer was once chosen by tables of test results, and is kept to show what it does.
-    """
+    """One answer to a question: the settings it changes, and what speaks for it."""
 
     patch: dict[str, Any] = Field(default_factory=dict)
     support: Support
@@ -48,7 +45,6 @@ class ReadingOption(StrictSettings):
     simplest: bool = False
     implemented: bool = True
     contradicted: bool = False
-    fitted: bool = False
 
     @property
     def runs(self) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,34 +24,13 @@ from textcat.report.multiverse_page import read_summary
 COMPARED = HEADLINE[:3]
 
 
-@dataclass(frozen=True)
-class Departures:
-    """The open questions that an experiment does not answer as the default reading does.
-
-    `fitted`: the questions whose answer was chosen by test results.
-    """
-
-    questions: tuple[str, ...] = ()
-    fitted: tuple[str, ...] = ()
-
-
 @cache
-def find_departures(experiment: str) -> Departures:
-    """Compare an experiment of the papers with the default reading; others have no departures."""
+def find_departures(experiment: str) -> tuple[str, ...]:
+    """Return the open questions that an experiment of the papers answers otherwise than the default reading."""
     paper = "zhang_oles_2001" if experiment == "reuters_modapte" else experiment.partition("/")[0]
     if paper not in PAPERS or experiment not in find_experiment_files():
-        return Departures()
-    loaded = ReadableExperiment.load(experiment, load_readings(paper))
-    questions = loaded.find_departures()
-    if not questions:
-        return Departures()
-    taken = loaded.find_committed_options()
-    fitted = [
-        name
-        for name in questions
-        if (option := taken[name]) and loaded.questions[name].options[option].fitted
-    ]
-    return Departures(tuple(questions), tuple(fitted))
+        return ()
+    return tuple(ReadableExperiment.load(experiment, load_readings(paper)).find_departures())
 
 
 def describe_choices(experiments: Iterable[str]) -> str:
@@ -60,17 +38,13 @@ def describe_choices(experiments: Iterable[str]) -> str:
     known = [find_departures(name) for name in experiments if name in find_experiment_files()]
     if not known:
         return ""
-    fitted = _list_names(found.fitted for found in known)
-    others = _list_names(set(found.questions) - set(found.fitted) for found in known)
-    if not fitted and not others:
+    others = _list_names(known)
+    if not others:
         return "Open questions: the default reading, chosen without any test result."
-    parts = [f"answers {FITTED}: {fitted}"] if fitted else []
-    parts += (
-        [f"answers other than the default reading's, or left to a setting's default: {others}"]
-        if others
-        else []
+    return (
+        f"Open questions: answers other than the default reading's, or left to a setting's default: {others}; "
+        "otherwise the default reading."
     )
-    return f"Open questions: {'; '.join(parts)}; otherwise the default reading."
 
 
 def _list_names(names: Iterable[Iterable[str]]) -> str:
@@ -80,16 +54,14 @@ def _list_names(names: Iterable[Iterable[str]]) -> str:
 def summarize_by_reading(verdicts: Sequence[CellVerdict], folder: Path | None) -> dict[str, Any]:
     """Count the cells of tables by reading.
 
-    default: cells of experiments that are the default reading; fitted: of experiments with an answer that was chosen by
-    test results; other: of experiments that depart from the default reading in another way; nearest: cells of the
-    experiments whose readings were run, under the nearest and under the default reading.
+    default: cells of experiments that are the default reading; other: of experiments that depart from it; nearest:
+    cells of the experiments whose readings were run, under the nearest and under the default reading.
     """
     in_tables = [entry for entry in verdicts if entry.cell.group == "tables"]
-    groups: dict[str, list[CellVerdict]] = {"default": [], "fitted": [], "other": []}
+    groups: dict[str, list[CellVerdict]] = {"default": [], "other": []}
     for entry in in_tables:
-        found = find_departures(entry.cell.experiment)
-        groups["fitted" if found.fitted else "other" if found.questions else "default"].append(entry)
-    how = {"default": "no test result involved", "fitted": FITTED, "other": "other answers, not fitted"}
+        groups["other" if find_departures(entry.cell.experiment) else "default"].append(entry)
+    how = {"default": "no test result involved", "other": "other answers, not fitted"}
     return {
         **{name: _count(entries) | {"how": how[name]} for name, entries in groups.items()},
         "nearest": _count_nearest(in_tables, read_multiverses(folder) if folder else {}),
@@ -145,10 +117,10 @@ def format_reading_rows(by_reading: Mapping[str, Any]) -> list[list[str]]:
     """Return the rows of the headline's table: label, the counts of HEADLINE, and the sum."""
     default, nearest = by_reading["default"], by_reading["nearest"]
     rows = [_make_row(f"**default reading**: {default['how']}", default["headline"], default["counted"])]
-    for group in (by_reading["fitted"], by_reading["other"]):
-        if group["counted"]:
-            label = f"{', '.join(group['experiments'])}: {group['how']}"
-            rows.append(_make_row(label, group["headline"], group["counted"]))
+    other = by_reading["other"]
+    if other["counted"]:
+        label = f"{', '.join(other['experiments'])}: {other['how']}"
+        rows.append(_make_row(label, other["headline"], other["counted"]))
     if nearest["cells"]:
         cells = f"{nearest['cells']} cells of {len(nearest['papers'])} papers"
         rows += [
@@ -215,18 +187,13 @@ def list_headline_sentences(matrix: Mapping[str, Any]) -> list[str]:
 
 def describe_readings(by_reading: Mapping[str, Any]) -> str:
     """Say how the papers' open questions were answered, for the default and for the nearest reading."""
-    default, fitted, other, nearest = (by_reading[name] for name in ("default", "fitted", "other", "nearest"))
+    default, other, nearest = (by_reading[name] for name in ("default", "other", "nearest"))
     judged = default["runnable_gated"]
     parts = [
         f"A paper leaves questions open. The default reading answers them without any test result: it reproduces "
         f"{default['headline']['reproduced']} of its {judged} judged numbers with data, and "
         f"{default['headline']['close']} more are close."
     ]
-    if fitted["counted"]:
-        parts.append(
-            f"{fitted['headline']['reproduced']} of {fitted['runnable_gated']} are reproduced by experiments with "
-            f"answers that are still fitted to test results ({', '.join(fitted['experiments'])})."
-        )
     if other["counted"]:
         parts.append(
             f"{other['headline']['reproduced']} of {other['runnable_gated']} are reproduced by experiments with other "
