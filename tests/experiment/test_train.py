@@ -17,7 +17,7 @@ from textcat.errors import UsageError
 from textcat.experiment.steps import train
 from textcat.experiment.steps.learners import find_learner
 from textcat.experiment.steps.models import load_model
-from textcat.learners.parameters import LEARNERS, LinearParameters
+from textcat.learners.parameters import LEARNERS, LinearParameters, validate_parameters
 
 RUNS = {"runs": {"run": {"learner": "CLG"}}}
 ONE_BY_ONE = {"runs": {"run": {"learner": "CLG", "categories_at_once": 1}}}
@@ -36,6 +36,12 @@ def test_what_a_learner_cannot_do_is_a_usage_error() -> None:
         bayes.search_each_category(None, None, None, 1, None)
     with pytest.raises(UsageError, match="naive_bayes has no checkpoints"):
         bayes.fit_course(None, None, 1)
+
+
+@pytest.mark.parametrize(("given", "kept"), [([], []), ([8, 2], [2, 4, 8]), ([4, 2], [4, 2])])
+def test_a_run_of_a_shared_descent_keeps_its_own_iterations(given: list[int], kept: list[int]) -> None:
+    found: Any = validate_parameters("mfom", {"iterations": 4, "checkpoints": given})
+    assert found.checkpoints == kept
 
 
 def test_the_table_of_learners_loads_no_numerics() -> None:

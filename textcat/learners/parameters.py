@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from textcat.settings import GrowingSettings, KnownName
 from textcat.yaml_reader import read_packaged_yaml, suggest_names
@@ -72,6 +72,13 @@ class MeritParameters(DescentParameters):
     trace: bool = False
     checkpoints: list[int] = Field(default=[])
     depth: int = Field(default=1, ge=1, le=30)
+
+    @field_validator("checkpoints")
+    @classmethod
+    def _keep_own_iterations(cls, checkpoints: list[int], info: ValidationInfo) -> list[int]:
+        """Keep the run's own number of iterations too."""
+        own = info.data.get("iterations", 0)
+        return sorted([*checkpoints, own]) if checkpoints and own not in checkpoints else checkpoints
 
 
 class MulticategoryMeritParameters(DescentParameters):
