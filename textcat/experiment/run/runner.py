@@ -71,11 +71,12 @@ def run_experiment(
     source = fetch_documents(experiment, context)
     timings.note("fetch", time.perf_counter() - started, was_ready=not source.fresh)
     plan = make_plan(experiment, source.path, source.fingerprint)
-    record_use(context.store.root, experiment.name, (step.recipe.key for step in plan.steps(until)))
+    steps = plan.steps(until, intervals=True)
+    record_use(context.store.root, experiment.name, (step.recipe.key for step in steps))
     checks = DocumentChecks(plan, context, until)
     untrained = [c.settings for c in plan.chains if context.store.find(c.trained.recipe) is None]
     with compile_early(untrained, context) as context_with_compiler:
-        for step in plan.steps(until):
+        for step in steps:
             _build_step(step, context_with_compiler, timings)
             checks.check_step(step)
     return plan, timings
