@@ -39,7 +39,7 @@ def test_the_stages_share_their_artifacts(place: Place) -> None:
         place.textcat(stage, str(place.experiment))
     before = place.stages()
     assert before == {
-        "evaluate": 4, "select": 2, "threshold": 4, "tokenize": 1, "train": 4, "vectorize": 1,
+        "evaluate": 4, "intervals": 4, "select": 2, "threshold": 4, "tokenize": 1, "train": 4, "vectorize": 1,
     }  # fmt: skip
     place.textcat("run", str(place.experiment))
     assert place.stages() == before
@@ -81,7 +81,7 @@ def test_only_what_changed_is_made_again(place: Place) -> None:
     place.textcat("run", str(place.experiment))
     after = place.stages()
     grown = {stage: after[stage] - before[stage] for stage in after if after[stage] != before[stage]}
-    assert grown == {"train": 1, "threshold": 1, "evaluate": 1}
+    assert grown == {"train": 1, "threshold": 1, "evaluate": 1, "intervals": 1}
 
 
 def test_a_changed_document_changes_everything(place: Place) -> None:

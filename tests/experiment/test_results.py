@@ -25,6 +25,7 @@ from textcat.experiment.run.results_file import (
     write_results_folder,
 )
 from textcat.experiment.spec.loading import load_experiment
+from textcat.report.comparison_tables import runs_as_text
 
 TWO = {
     "ridge": {"learner": "linear", "parameters": {"loss": "logistic", "lam": 1e-3}},
@@ -42,6 +43,38 @@ def test_every_run_has_measures_and_a_signature_of_its_own(results: dict[str, An
     assert set(results["runs"]) == set(TWO)
     assert len({run["signature"] for run in results["runs"].values()}) == 2
     assert all(run["measures"]["micro.f1"] > 50 for run in results["runs"].values())
+
+
+def test_every_number_in_the_table_of_runs_lies_in_its_interval(results: dict[str, Any]) -> None:
+    for run in results["runs"].values():
+        shown = ["macro.f1", "micro.bep", "micro.f1", "micro.precision", "micro.recall"]
+        assert sorted(run["intervals"]) == shown
+        for name, (low, high) in run["intervals"].items():
+            assert 0 <= low < run["measures"][name] < high <= 100, name
+
+
+def test_results_without_intervals_are_read_and_shown_without_sampling_errors(
+    results: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(encode_results(results))
+    assert "\u00b1" in runs_as_text(read_results(path))
+    written = json.loads(path.read_text())
+    for run in written["runs"].values():
+        del run["intervals"]
+    path.write_text(json.dumps(written))
+    assert "\u00b1" not in runs_as_text(read_results(path))
+
+
+@pytest.mark.parametrize("ends", [[1.0], [1.0, 2.0, 3.0], ["low", "high"], 5])
+def test_an_interval_of_other_than_two_numbers_is_refused(
+    results: dict[str, Any], tmp_path: Path, ends: object
+) -> None:
+    written = json.loads(encode_results(results))
+    written["runs"]["ridge"]["intervals"]["micro.f1"] = ends
+    (tmp_path / "results.json").write_text(json.dumps(written))
+    with pytest.raises(BadDataError, match="intervals"):
+        read_results(tmp_path)
 
 
 def test_counts_of_a_category_add_up_to_the_test_documents(results: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from textcat.errors import UsageError
 from textcat.published import check
 from textcat.published.check import (
     Deviation,
+    find_cell_intervals,
     find_cell_values,
     find_document_counts,
     judge_cells,
@@ -294,3 +295,28 @@ def test_pins_that_are_no_table_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(check, "read_packaged_yaml", lambda name: [])
     with pytest.raises(UsageError, match="invalid pinned values"):
         load_pinned()
+
+
+@pytest.mark.parametrize(
+    ("interval", "inside"),
+    [((86.0, 86.84), False), ((86.0, 86.85), True), ((86.95, 88.0), True), ((86.96, 88.0), False)],
+)
+def test_a_printed_number_is_inside_an_interval_that_holds_a_number_rounding_to_it(interval, inside) -> None:
+    """86.9 is printed for all numbers from 86.85 to 86.95."""
+    published = [cell for cell in CELLS if cell.id == BEP]
+    (entry,) = judge_cells({BEP: 86.0}, published, {}, intervals={BEP: interval})
+    assert entry.holds_printed is inside
+    totals = summarize_verdicts([entry])["totals"]
+    assert (totals["with_interval"], totals["in_interval"]) == (1, int(inside))
+    (without,) = judge_cells({BEP: 86.0}, published, {})
+    assert without.holds_printed is None
+    assert summarize_verdicts([without])["totals"]["with_interval"] == 0
+
+
+def test_intervals_of_results_reach_the_cells_of_their_run_and_measure_in_the_printed_unit() -> None:
+    published = [cell for cell in CELLS if cell.table_id == "gao_2003.table3"]
+    ends = {"gao_2003/table2": {"f1_400_500": {"micro.f1": [86.0, 87.5], "macro.f1": [1.0, 2.0]}}}
+    found = find_cell_intervals(published, ends)
+    assert list(found) == ["gao_2003.table3[Dim 400][500ite]"]
+    judged = judge_cells(dict.fromkeys(found, 87.0), published, {}, intervals=found)
+    assert [entry.spread for entry in judged if entry.spread] == ["\u00b10.0075"]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from textcat.errors import UsageError
 from textcat.published.verdicts import (
+    describe_tolerances,
     find_measure_kind,
     judge_direction,
     judge_number,
@@ -221,3 +222,14 @@ def test_verdicts_are_monotone_in_the_distance(kind, measured, tenths):
     nearer_rank = order.index(nearer) if nearer in order else 2
     assert nearer_rank <= rank
     assert (found == "above") <= (measured > printed)
+
+
+def test_every_judged_kind_tells_its_tolerance() -> None:
+    assert describe_tolerances(["micro_f1", "macro_f1", "precision", "seconds"]) == (
+        "micro F1, precision: 1 point, close 2; macro F1: 2.5 points, close 5"
+    )
+    assert describe_tolerances(["error_rate"]) == (
+        "error rate: 10 % of the printed number, at most 0.3, close twice that"
+    )
+    for name, kind in load_measure_kinds().items():
+        assert bool(describe_tolerances([name])) is (kind.gated and kind.rule != "none"), name

@@ -9,7 +9,13 @@ import pytest
 from textcat.experiment.run.results_file import read_results
 from textcat.published.check import Deviation, Variant, judge_cells
 from textcat.published.printed_tables import load_all_cells
-from textcat.report.comparison_tables import compare_tables, make_compared_table, number_notes
+from textcat.report.comparison_tables import (
+    compare_tables,
+    format_headline_numbers,
+    make_compared_table,
+    number_notes,
+    tables_as_markdown,
+)
 from textcat.report.experiment_page import group_deviations
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
@@ -53,3 +59,27 @@ def test_cells_with_the_same_reason_share_one_note_and_join_their_evidence() -> 
     (group,) = group_deviations([table], noted=True)
     assert group["evidence"] == "first: n 1; other: n 1"
     assert group["cells"].count("zhang_2000.table1[earn]") == 3
+
+
+def test_a_table_shows_sampling_errors_tolerances_and_contradictions() -> None:
+    cells = [cell for cell in load_all_cells() if cell.table_id == "zhang_oles_2001.table2"]
+    measured = {cell.id: 80.0 for cell in cells}
+    ends = {"zhang_oles_2001.table2[BEP][Naive Bayes]": (79.0, 81.5)}
+    shown, without = (
+        tables_as_markdown([make_compared_table(judge_cells(measured, cells, {}, intervals=intervals))])
+        for intervals in (ends, {})
+    )
+    assert "80.0 \u00b11.2 (75.8\u2021) +" in shown
+    assert "\u00b1: half of the 95 % interval over 1,000 bootstrap resamples" in shown
+    assert "\u00b1" not in without
+    for text in (shown, without):
+        assert "Reproduced within: precision, recall, micro F1, micro BEP: 1 point, close 2." in text
+        assert "\u2021: the printed number contradicts others of its paper" in text
+
+
+def test_runs_show_the_interval_of_the_number_that_they_show() -> None:
+    measures = {"micro.f1": 81.25, "accuracy.mean": 90.0, "micro.errors": 7.0}
+    intervals = {"micro.f1": (80.0, 82.0), "accuracy.mean": (89.0, 92.0)}
+    columns = ["micro F1", "accuracy", "errors"]
+    assert format_headline_numbers(measures, columns, intervals) == ["81.2 \u00b11.0", "90.0 \u00b11.5", "7"]
+    assert format_headline_numbers(measures, columns) == ["81.2", "90.0", "7"]

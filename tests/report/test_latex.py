@@ -70,7 +70,7 @@ def test_environments_close_and_rows_have_their_columns(results: dict[str, Any])
         assert len(rows) == len(NAMES) + 1
         for row in rows:
             assert len(re.findall(r"(?<!\\)&", row)) == len(shape) - 1, row
-            plain = re.sub(r"\$[^$\\]*(?:\\sim)?\$", "", row.replace(r"\$", ""))
+            plain = re.sub(r"\$[^$\\]*(?:\\sim|\\pm)?\$", "", row.replace(r"\$", ""))
             assert not UNESCAPED.search(plain), row
             assert not row.startswith(("[", "*")), "TeX reads it as an argument of the previous line"
 

@@ -93,7 +93,7 @@ def _print_verdicts(
 ) -> None:
     from tabulate import tabulate
 
-    from textcat.published.check import VERDICTS, summarize_verdicts
+    from textcat.published.check import VERDICTS, describe_interval_counts, summarize_verdicts
     from textcat.report.reading_headlines import describe_readings
 
     facts = summarize_verdicts(verdicts)
@@ -107,6 +107,8 @@ def _print_verdicts(
     for name, group in groups.items():
         if facts[group]["cells"]:
             options.print_unless_quiet(f"\n{_describe_counts(name, facts[group])}")
+    if counted := describe_interval_counts(facts["totals"]):
+        options.print_unless_quiet(f"\n{counted}")
     for entry in verdicts:
         if entry.failed:
             _print_failure(entry.cell.id, entry)

@@ -244,7 +244,7 @@ def _print_plan(experiment: Experiment, context: CommandSettings, until: str) ->
         click.echo("all later stages: to do, once the collection is here")
         return
     click.echo(f"fetch {corpus}: ready")
-    for step in plan.steps(until):
+    for step in plan.steps(until, intervals=True):
         click.echo(f"{step.title}: {describe_state(step, context.store)}")
 
 

@@ -9,14 +9,16 @@ two-sided.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from textcat.errors import UsageError
+from textcat.evaluation.intervals import INTERVAL_ENDS, count_resampled
 from textcat.evaluation.measures import (
     Bools,
     ContingencyTable,
@@ -153,8 +155,6 @@ def _sign_test(left_better: int, right_better: int) -> PairedTest:
 
 
 SAMPLES_PER_BATCH = 100
-# In percent of the resamples.
-INTERVAL_ENDS = (2.5, 97.5)
 
 
 def paired_bootstrap(
@@ -188,27 +188,15 @@ def _resample_f1(
     """Return the F1 values of each resample: sides x samples x (micro, macro)."""
     documents = len(labels)
     chance = np.full(documents, 1.0 / documents)
+    own, *sides = map(sp.csr_array, (labels, left, right))
     collected: list[list[Floats]] = [[], []]
     for start in range(0, samples, SAMPLES_PER_BATCH):
         size = min(SAMPLES_PER_BATCH, samples - start)
-        times = generator.multinomial(documents, chance, size=size).astype(np.float32)
-        for side, decisions in enumerate((left, right)):
-            collected[side].extend(_compute_f1(decisions, labels, times, zero_division))
-    return np.array(collected)
-
-
-def _compute_f1(
-    decisions: Bools, labels: Bools, times: NDArray[np.float32], zero_division: ZeroDivision
-) -> Iterator[Floats]:
-    """Yield micro and macro F1 for each row of `times`, the number of times that each document counts."""
-    # Counts stay far below 2**24, so single precision is exact.
-    tp, accepted, positive = (
-        np.rint(times @ indicator.astype(np.float32)).astype(np.int64)
-        for indicator in (decisions & labels, decisions, labels)
-    )
-    for hits, taken, wanted in zip(tp, accepted, positive, strict=True):
-        table = ContingencyTable.from_totals(hits, taken, wanted, len(labels))
-        yield np.array([micro_f1(table, zero_division), macro_f1(table, zero_division)])
+        times = generator.multinomial(documents, chance, size=size).astype(np.int32).T
+        for values, decisions in zip(collected, sides, strict=True):
+            table = count_resampled(decisions, own, times)
+            values.append(np.stack([micro_f1(table, zero_division), macro_f1(table, zero_division)], axis=1))
+    return np.array([np.concatenate(values) for values in collected])
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from textcat.evaluation.measures import Bools, Floats, Ints, compute_percentage
+from textcat.evaluation.measures import Average, Bools, Floats, Ints, compute_percentage
 from textcat.thresholds.tuning import check_scores, rank_by_score
 
 
@@ -29,11 +29,15 @@ class BreakEven:
         """Return percentages; NaN for a category without positive documents."""
         return compute_percentage(self.hits, self.positives, "skip")
 
-    def micro(self, categories: Ints | None = None) -> float:
+    def micro(self, categories: Ints | None = None) -> Average:
         """Return the percentage over the summed counts of all or some categories."""
-        chosen = slice(None) if categories is None else categories
-        hits, positives = self.hits[chosen], self.positives[chosen]
-        return float(compute_percentage(hits.sum(keepdims=True), positives.sum(keepdims=True), "skip")[0])
+        part = self if categories is None else self.restrict(categories)
+        hits, positives = (each.sum(axis=0, keepdims=True) for each in (part.hits, part.positives))
+        return compute_percentage(hits, positives, "skip")[0]
+
+    def restrict(self, categories: Ints) -> BreakEven:
+        """Return the counts of some categories, in the given order."""
+        return BreakEven(self.hits[categories], self.positives[categories])
 
 
 def rank_labels(scores: Floats, labels: Bools) -> Bools:

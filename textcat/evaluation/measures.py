@@ -2,6 +2,9 @@
 
 Measures are percentages. `zero_division` is the value of a ratio 0/0: 1 counts it as 100 (genkin_2004 section 5.4),
 0 as 0, and `skip` makes it NaN and leaves it out of every mean.
+
+The first axis of counts is that of the categories. Counts of bootstrap resamples have a second axis, one column for
+each resample, which the averages over categories keep.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from textcat.errors import BadDataError, UsageError
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+# A number over all categories, or one for each resample.
+Average = Any
 # Labels of many documents and categories, without duplicates and with sorted columns.
 SparseLabels = sp.csr_array[Any]
 ZeroDivision = Literal[1, 0, "skip"]
@@ -62,7 +67,7 @@ class ContingencyTable:
 
     def sum_categories(self) -> ContingencyTable:
         """Return the sums over all categories, as the table of one category."""
-        return ContingencyTable(*(counts.sum(keepdims=True) for counts in self._counts()))
+        return ContingencyTable(*(counts.sum(axis=0, keepdims=True) for counts in self._counts()))
 
     def restrict(self, categories: Sequence[int] | Ints) -> ContingencyTable:
         """Return the tables of some categories, in the given order."""
@@ -99,7 +104,7 @@ def count_contingency(decisions: Bools, labels: Bools) -> ContingencyTable:
 def compute_percentage(part: Ints, whole: Ints, zero_division: ZeroDivision) -> Floats:
     """Return 100 * part / whole, with `zero_division` for 0/0."""
     undefined = _ZERO_DIVISION_VALUES[zero_division]
-    result = np.full(len(whole), undefined, dtype=np.float64)
+    result = np.full(whole.shape, undefined, dtype=np.float64)
     np.divide(100.0 * part, whole, out=result, where=whole != 0)
     return result
 
@@ -124,30 +129,30 @@ def error_rate(table: ContingencyTable) -> Floats:
     return compute_percentage(table.errors, table.documents, "skip")
 
 
-def mean(values: Floats) -> float:
+def mean(values: Floats) -> Average:
     """Return the plain mean over categories; NaN entries are skipped, and the mean of nothing is NaN."""
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else float("nan")
+    is_defined = ~np.isnan(values)
+    number = np.count_nonzero(is_defined, axis=0)
+    total = np.where(is_defined, values, 0.0).sum(axis=0)
+    return np.where(number > 0, total / np.maximum(number, 1), np.nan)[()]
 
 
-def micro_f1(table: ContingencyTable, zero_division: ZeroDivision = 1) -> float:
+def micro_f1(table: ContingencyTable, zero_division: ZeroDivision = 1) -> Average:
     """Return F1 of the counts summed over categories."""
-    return float(f1(table.sum_categories(), zero_division)[0])
+    return f1(table.sum_categories(), zero_division)[0]
 
 
-def macro_f1(table: ContingencyTable, zero_division: ZeroDivision = 1) -> float:
+def macro_f1(table: ContingencyTable, zero_division: ZeroDivision = 1) -> Average:
     """Return the mean of the categories' F1."""
     return mean(f1(table, zero_division))
 
 
-def f1_of_means(table: ContingencyTable, zero_division: ZeroDivision = 1) -> float:
+def f1_of_means(table: ContingencyTable, zero_division: ZeroDivision = 1) -> Average:
     """Return the harmonic mean of mean precision and mean recall, the macro F1 of gao_2003 equation 6.1."""
     mean_precision = mean(precision(table, zero_division))
     mean_recall = mean(recall(table, zero_division))
     total = mean_precision + mean_recall
-    if total == 0:
-        return 0.0
-    return 2 * mean_precision * mean_recall / total
+    return np.where(total == 0, 0.0, 2 * mean_precision * mean_recall / np.where(total == 0, 1.0, total))[()]
 
 
 def replace_nan(values: Mapping[str, float]) -> dict[str, float | None]:

@@ -14,6 +14,7 @@ from textcat.errors import UsageError
 from textcat.evaluation import measures
 from textcat.evaluation.curves import BreakEven, find_break_even
 from textcat.evaluation.measures import (
+    Average,
     Bools,
     ContingencyTable,
     Floats,
@@ -144,14 +145,13 @@ def measure_counts(
 ) -> dict[str, float]:
     """Return all measures of these counts by dotted name."""
     table, ranked = counts.table, counts.ranked
-    result = _compute_averages(table, ranked, settings.zero_division)
+    result = compute_averages(table, ranked, train_counts, settings)
     result["accuracy"] = counts.accuracy
-    result.update(_compute_largest_and_rest(table, ranked, measures.sort_by_size(train_counts), settings))
     if settings.frequency_groups:
         result.update(_compute_frequency_groups(table, train_counts, settings.zero_division))
     if settings.ranking and counts.top is not None:
         result.update(measure_ranking(counts.top, labels, settings.ranking, train_counts, train_documents))
-    result.update(_compute_per_category(table, ranked, categories, settings.zero_division))
+    result.update(compute_per_category(table, ranked, categories, settings.zero_division))
     return result
 
 
@@ -168,32 +168,34 @@ def average_repetitions(runs: Sequence[Mapping[str, float]]) -> dict[str, float]
     return result
 
 
-def _compute_averages(
-    table: ContingencyTable, ranked: BreakEven, zero_division: ZeroDivision
-) -> dict[str, float]:
-    pooled = table.sum_categories()
-    return {
-        "micro.precision": float(measures.precision(pooled, zero_division)[0]),
-        "micro.recall": float(measures.recall(pooled, zero_division)[0]),
-        "micro.f1": float(measures.f1(pooled, zero_division)[0]),
+def compute_averages(
+    table: ContingencyTable, ranked: BreakEven, train_counts: Ints, settings: EvaluationSettings
+) -> dict[str, Average]:
+    """Return the averages over all categories, over the largest and over the rest, of counts or of resampled ones."""
+    pooled, zero_division = table.sum_categories(), settings.zero_division
+    averages = {
+        "micro.precision": measures.precision(pooled, zero_division)[0],
+        "micro.recall": measures.recall(pooled, zero_division)[0],
+        "micro.f1": measures.f1(pooled, zero_division)[0],
         "micro.bep": ranked.micro(),
-        "micro.errors": float(pooled.errors[0]),
-        "micro.error_rate": float(measures.error_rate(pooled)[0]),
+        "micro.errors": pooled.errors[0].astype(np.float64),
+        "micro.error_rate": measures.error_rate(pooled)[0],
         "macro.precision": measures.mean(measures.precision(table, zero_division)),
         "macro.recall": measures.mean(measures.recall(table, zero_division)),
         "macro.f1": measures.macro_f1(table, zero_division),
         "macro.f1_of_means": measures.f1_of_means(table, zero_division),
         "macro.bep": measures.mean(ranked.per_category()),
     }
+    return averages | _compute_largest_and_rest(table, ranked, measures.sort_by_size(train_counts), settings)
 
 
 def _compute_largest_and_rest(
     table: ContingencyTable, ranked: BreakEven, order: Ints, settings: EvaluationSettings
-) -> dict[str, float]:
+) -> dict[str, Average]:
     """Return averages over the largest categories and the rest; NaN if there are too few categories."""
     parts = {f"top{n}": order[:n] if n <= len(order) else order[:0] for n in settings.largest}
     parts["rest"] = order[LARGEST_LEFT_OUT:]
-    result: dict[str, float] = {}
+    result: dict[str, Average] = {}
     for name, chosen in parts.items():
         part = table.restrict(chosen)
         zero_division = settings.zero_division
@@ -219,9 +221,10 @@ def _compute_frequency_groups(
     return result
 
 
-def _compute_per_category(
+def compute_per_category(
     table: ContingencyTable, ranked: BreakEven, categories: Sequence[str], zero_division: ZeroDivision
-) -> dict[str, float]:
+) -> dict[str, Average]:
+    """Return the measures of each category, of counts or of resampled ones."""
     columns: dict[str, Floats | Ints] = {
         "precision": measures.precision(table, zero_division),
         "recall": measures.recall(table, zero_division),
@@ -235,7 +238,7 @@ def _compute_per_category(
         "tn": table.tn,
     }
     return {
-        f"category.{category}.{name}": float(values[position])
+        f"category.{category}.{name}": values[position].astype(np.float64)
         for position, category in enumerate(categories)
         for name, values in columns.items()
     }

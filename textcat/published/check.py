@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from textcat.published.consistency import list_contradicted_cells
 from textcat.published.printed_tables import PublishedCell, validate_contents
 from textcat.published.verdicts import (
     ROUNDING_MARGIN,
@@ -21,6 +22,7 @@ from textcat.published.verdicts import (
     find_measure_kind,
     judge_direction,
     judge_number,
+    read_printed,
     subtract_printed,
 )
 from textcat.settings import StrictSettings
@@ -89,6 +91,7 @@ MeasuresByExperiment = Mapping[str, MeasuresByRun]
 SIGNS = {"reproduced": "=", "close": "~", "differs": "!", "above": "+"}
 """Signs of the verdicts; a cell that is not judged or has no number has none."""
 REPEATS_SIGN = "\u2020"
+CONTRADICTION_SIGN = "\u2021"
 
 
 def find_cell_values(
@@ -117,6 +120,19 @@ def _nan_to_none(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else float(value)
 
 
+def find_cell_intervals(
+    published: Iterable[PublishedCell], intervals: Mapping[str, Mapping[str, Mapping[str, Interval]]]
+) -> dict[str, Interval]:
+    """Map cell ids to the lowest and highest value within sampling error; shares of another run have none."""
+    return {
+        cell.id: (low, high)
+        for cell in published
+        if cell.over is None
+        and (ends := intervals.get(cell.experiment, {}).get(cell.run, {}).get(cell.measure))
+        for low, high in [ends]
+    }
+
+
 def find_document_counts(
     published: Iterable[PublishedCell], results: MeasuresByExperiment
 ) -> dict[str, float]:
@@ -142,6 +158,7 @@ def find_document_counts(
     return documents
 
 
+Interval = tuple[float, float]
 CellState = Literal["run", "not run", "cannot run"]
 CellValues = Mapping[str, float | None]
 
@@ -153,6 +170,7 @@ class CellVerdict:
     drifted: the value moved from the pinned one by more than its kind allows, or is no longer a number.
     lost: the pinned value was `reproduced` and the measured one is not.
     documents: the difference in documents, for a cell about a single category.
+    interval: the 95 % interval of the measured value over resamples of the test documents.
     note: the number of the note that explains a miss, in a table with notes.
     """
 
@@ -167,6 +185,7 @@ class CellVerdict:
     lost: bool
     deviation: Deviation | None
     documents: int | None = None
+    interval: Interval | None = None
     note: int | None = None
 
     @property
@@ -185,6 +204,12 @@ class CellVerdict:
         return SIGNS.get(self.verdict, "") + (REPEATS_SIGN if self.cell.repeats is not None else "")
 
     @property
+    def printed_text(self) -> str:
+        """The printed number, with a double dagger if it contradicts other printed numbers."""
+        sign = CONTRADICTION_SIGN if self.cell.id in list_contradicted_cells() else ""
+        return f"{self.cell.printed}{sign}"
+
+    @property
     def text(self) -> str:
         """The measured number in the unit and with the decimals of the printed one."""
         if self.measured is None:
@@ -192,6 +217,24 @@ class CellVerdict:
         if self.cell.unit == "power_of_ten":
             return f"10^{math.log10(self.measured):.3g}" if self.measured > 0 else f"{self.measured:g}"
         return f"{self.measured / self._scale:.{count_decimals(self.cell.printed)}f}"
+
+    @property
+    def spread(self) -> str:
+        """The half width of the interval as ± and a number with the printed decimals, or an empty text."""
+        if self.interval is None or self.measured is None:
+            return ""
+        low, high = self.interval
+        return f"±{(high - low) / 2 / self._scale:.{count_decimals(self.cell.printed)}f}"
+
+    @property
+    def holds_printed(self) -> bool | None:
+        """Whether a number that rounds to the printed one is inside the interval; None without an interval."""
+        if self.interval is None or self.cell.printed is None:
+            return None
+        printed, (low, high) = read_printed(self.cell.printed, self.cell.unit), self.interval
+        return low - ROUNDING_MARGIN <= printed.value + printed.half_unit and (
+            printed.value - printed.half_unit <= high + ROUNDING_MARGIN
+        )
 
     @property
     def distance(self) -> str:
@@ -231,18 +274,24 @@ def judge_cells(
     pinned: CellValues,
     deviations: Sequence[Deviation] = (),
     document_counts: Mapping[str, float] | None = None,
+    intervals: Mapping[str, Interval] | None = None,
 ) -> list[CellVerdict]:
     """Judge every published cell.
 
-    `measured` has no entry for a cell that was not run; `document_counts` is what `find_document_counts` returns.
+    `measured` has no entry for a cell that was not run; `document_counts` is what `find_document_counts` returns,
+    `intervals` what `find_cell_intervals` returns.
     """
     partners = _find_partners(published)
     judged = [_judge_cell(cell, measured, pinned, deviations, partners.get(cell.id)) for cell in published]
-    counts = document_counts or {}
+    counts, known = document_counts or {}, intervals or {}
     return [
-        replace(entry, documents=round(entry.difference * counts[entry.cell.id] / 100.0))
-        if entry.difference is not None and entry.cell.id in counts
-        else entry
+        replace(
+            entry,
+            interval=known.get(entry.cell.id),
+            documents=round(entry.difference * counts[entry.cell.id] / 100.0)
+            if entry.difference is not None and entry.cell.id in counts
+            else None,
+        )
         for entry in judged
     ]
 
@@ -338,6 +387,7 @@ def count_verdicts(verdicts: Iterable[CellVerdict]) -> dict[str, Any]:
     gated, runnable_gated: numbers of kinds that are judged, and those with available data.
     verdicts, shares: among the latter; what was not run counts as missing, not as reproduced.
     headline: every number once: reproduced, close, off (above or differs), not judged, no data.
+    with_interval, in_interval: judged numbers whose measured value has an interval, and those printed inside it.
     """
     printed = [entry for entry in verdicts if entry.cell.printed is not None]
     entries = [entry for entry in printed if entry.cell.counted]
@@ -359,7 +409,19 @@ def count_verdicts(verdicts: Iterable[CellVerdict]) -> dict[str, Any]:
         "share_reproduced": _compute_share(by_verdict["reproduced"], len(gated)),
         "share_reproduced_or_close": _compute_share(agreed, len(gated)),
         "failed": sum(entry.failed for entry in entries),
+        "with_interval": sum(entry.holds_printed is not None for entry in gated),
+        "in_interval": sum(entry.holds_printed is True for entry in gated),
     }
+
+
+def describe_interval_counts(counts: Mapping[str, Any]) -> str:
+    """Say in a sentence how many printed numbers the intervals hold; an empty text without intervals."""
+    if not counts["with_interval"]:
+        return ""
+    return (
+        f"Sampling error: {counts['in_interval']} of the {counts['with_interval']} printed numbers with a 95 % "
+        f"interval of our number are inside it."
+    )
 
 
 HEADLINE = ("reproduced", "close", "off", "not judged", "no data")
@@ -395,7 +457,7 @@ def summarize_differences(verdicts: Iterable[CellVerdict]) -> dict[str, float] |
 
 _CELL_KEYS = ("id", "paper", "table", "group", "row", "column", "kind", "unit", "experiment", "run", "measure",
               "printed", "repeats", "where")  # fmt: skip
-_VERDICT_KEYS = ("state", "measured", "difference", "documents", "verdict", "gated", "pinned", "drifted",
+_VERDICT_KEYS = ("state", "measured", "interval", "difference", "documents", "verdict", "gated", "pinned", "drifted",
                  "lost")  # fmt: skip
 
 

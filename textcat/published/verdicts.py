@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -98,6 +99,38 @@ def read_printed(printed: str, unit: Unit) -> PrintedNumber:
     # A printed count is exact; any other number was rounded.
     half_unit = 0.0 if unit == "count" and decimals == 0 else 0.5 * 10.0**-decimals
     return PrintedNumber(float(plain) * scale, half_unit * scale)
+
+
+def describe_tolerances(kinds: Iterable[str]) -> str:
+    """Say within what distance numbers of these kinds are reproduced and close; an empty text if none is judged."""
+    by_rule: dict[str, list[str]] = {}
+    for name in dict.fromkeys(kinds):
+        kind = find_measure_kind(name)
+        if kind.gated and kind.rule != "none":
+            words = name.replace("_", " ").replace("f1", "F1").replace("bep", "BEP")
+            by_rule.setdefault(_describe_tolerance(kind), []).append(words)
+    return "; ".join(f"{', '.join(names)}: {rule}" for rule, names in by_rule.items())
+
+
+def _describe_tolerance(kind: MeasureKind) -> str:
+    """Say the tolerance of a kind, then what is close."""
+    tolerance, close = kind.tolerance, kind.close
+    if kind.rule == "points":
+        points = "1 point" if tolerance == 1 else f"{tolerance:g} points"
+        return f"{points}, close {2 * tolerance if close is None else close:g}"
+    if kind.rule == "relative":
+        bounds = f", at least {kind.at_least:g}" if kind.at_least else ""
+        bounds += f", at most {kind.at_most:g}" if math.isfinite(kind.at_most) else ""
+        near = "twice that" if close is None else f"{100 * close:g} %"
+        share = f"{100 * tolerance:g} % of the printed number" if tolerance else "equal"
+        return f"{share}{bounds}, close {near}"
+    if kind.rule == "ratio":
+        return f"a factor of {tolerance:g}, close {tolerance**2 if close is None else close:g}"
+    return {
+        "decades": "the same power of ten, close one apart",
+        "side": f"on the same side of {tolerance:g}",
+        "sign": "the larger of two is the larger, close if two are equal",
+    }[kind.rule]
 
 
 def judge_number(measured: float | None, printed: str | None, kind: str, unit: Unit) -> Verdict:

@@ -5,23 +5,27 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isclose
 from typing import Any
 
-from textcat.experiment.run.results_file import get_run_measures
+from textcat.evaluation.intervals import RESAMPLES, Interval
+from textcat.experiment.run.results_file import get_run_intervals, get_run_measures
 from textcat.published.baselines import JudgedMark, count_marks, describe_counts
 from textcat.published.check import (
+    CONTRADICTION_SIGN,
     REPEATS_SIGN,
     SIGNS,
     CellVerdict,
     count_decimals,
+    find_cell_intervals,
     find_cell_values,
     judge_cells,
     load_deviations,
 )
 from textcat.published.printed_tables import load_all_cells, load_paper
+from textcat.published.verdicts import describe_tolerances
 from textcat.report.escaping import escape_markdown, format_markdown_table
 
 
@@ -50,7 +54,7 @@ class ComparedTable:
 
 
 def format_cell(cell: CellVerdict | None) -> str:
-    """Format a cell as `measured (printed) sign`, where the sign shows the verdict.
+    """Format a cell as `measured (printed) sign`, with `±` and the sampling error; the sign shows the verdict.
 
     For a single topic the difference in documents follows the printed number; `[1]` is the number of a note.
     """
@@ -58,7 +62,8 @@ def format_cell(cell: CellVerdict | None) -> str:
         return ""
     documents = "" if cell.documents is None else f"; {format_documents(cell.documents)}"
     note = "" if cell.note is None else f" [{cell.note}]"
-    return f"{cell.text} ({cell.cell.printed}{documents}) {cell.sign}".rstrip() + note
+    measured = f"{cell.text} {cell.spread}".rstrip()
+    return f"{measured} ({cell.printed_text}{documents}) {cell.sign}".rstrip() + note
 
 
 def format_documents(documents: int) -> str:
@@ -72,16 +77,37 @@ def table_as_text(table: ComparedTable, style: str = "github") -> str:
     return format_markdown_table(table.format_rows(name, format_cell), ["", *map(name, table.columns)], style)
 
 
-def format_legend() -> str:
-    """Return the legend of the signs."""
+def format_legend(cells: Iterable[CellVerdict]) -> str:
+    """Return the legend of the signs, and lines on what is in these cells."""
     signs = "  ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
     others = f"no sign: not judged, or no number  {REPEATS_SIGN} repeats another, not counted"
-    return f"measured (printed): {signs}  {others}"
+    return "\n\n".join([f"measured (printed): {signs}  {others}", *describe_cells(cells)])
+
+
+SPREAD_NOTE = f"±: half of the 95 % interval over {RESAMPLES:,} bootstrap resamples of the test documents."
+
+
+def describe_cells(cells: Iterable[CellVerdict]) -> list[str]:
+    """Return the lines of a legend: sampling error, tolerances of the kinds of these cells, and contradictions."""
+    shown = list(cells)
+    lines = [SPREAD_NOTE] if any(cell.spread for cell in shown) else []
+    if tolerances := describe_tolerances(cell.cell.kind for cell in shown):
+        lines.append(f"Reproduced within: {tolerances}.")
+    if any(CONTRADICTION_SIGN in cell.printed_text for cell in shown):
+        lines.append(
+            f"{CONTRADICTION_SIGN}: the printed number contradicts others of its paper (docs/readings.md)."
+        )
+    return lines
+
+
+def list_shown_cells(tables: Iterable[ComparedTable]) -> list[CellVerdict]:
+    """Return the cells of all tables."""
+    return [cell for table in tables for cell in table.cells.values()]
 
 
 def tables_as_markdown(tables: Sequence[ComparedTable]) -> str:
     """Format all tables, each with a heading and its counts of verdicts."""
-    parts = [format_legend(), ""]
+    parts = [format_legend(list_shown_cells(tables)), ""]
     for table in tables:
         counted = ", ".join(f"{number} {verdict}" for verdict, number in table.counts().items())
         parts += [f"## {table.id}: {table.caption}", "", table_as_text(table), "", counted, ""]
@@ -92,13 +118,14 @@ def tables_as_csv(tables: Sequence[ComparedTable]) -> str:
     """Format all tables as CSV with one line per cell."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["table", "row", "column", "printed", "measured", "difference", "verdict"])
+    writer.writerow(["table", "row", "column", "printed", "measured", "low", "high", "difference", "verdict"])
     for table in tables:
         for cell in table.cells.values():
             place = [table.id, cell.cell.row, cell.cell.column, cell.cell.printed]
             measured = "" if cell.measured is None else f"{cell.measured:.6g}"
             difference = "" if cell.difference is None else f"{cell.difference:+.4f}"
-            writer.writerow([*place, measured, difference, cell.verdict])
+            ends = cell.interval or ("", "")
+            writer.writerow([*place, measured, *ends, difference, cell.verdict])
     return stream.getvalue()
 
 
@@ -109,7 +136,8 @@ def compare_tables(results: Mapping[str, Any]) -> list[ComparedTable]:
         cell for cell in load_all_cells() if cell.table_id in results["tables"] and cell.experiment == name
     ]
     measured = find_cell_values(published, {name: get_run_measures(results)})
-    judged = judge_cells(measured, published, {}, load_deviations())
+    intervals = find_cell_intervals(published, {name: get_run_intervals(results)})
+    judged = judge_cells(measured, published, {}, load_deviations(), intervals=intervals)
     by_table = {
         table_id: [entry for entry in judged if entry.cell.table_id == table_id]
         for table_id in results["tables"]
@@ -248,16 +276,24 @@ def format_number(value: float | None, decimals: int = 1) -> str:
     return "" if value is None else f"{value:.{decimals}f}"
 
 
-def format_headline_numbers(measures: Mapping[str, float | None], columns: Sequence[str]) -> list[str]:
-    """Format the numbers of one run; errors are whole numbers unless they are a mean."""
+def format_headline_numbers(
+    measures: Mapping[str, float | None],
+    columns: Sequence[str],
+    intervals: Mapping[str, Interval] | None = None,
+) -> list[str]:
+    """Format the numbers of one run with their sampling errors; errors are whole numbers unless they are a mean."""
     found = []
     for column in columns:
-        value = find_value_or_mean(measures, _find_measure(column))
+        name = _find_measure(column)
+        value = find_value_or_mean(measures, name)
         if column == "wrong" and value is not None:
             # A wrong document is an error for the category that it has and for the one that it gets.
             value /= 2
         counted = column in ("errors", "wrong") and value is not None and float(value).is_integer()
-        found.append(format_number(value, 0 if counted else 1))
+        used = name if measures.get(name) is not None else f"{name}.mean"
+        ends = (intervals or {}).get(used)
+        spread = f" ±{(ends[1] - ends[0]) / 2:.1f}" if ends and value is not None else ""
+        found.append(format_number(value, 0 if counted else 1) + spread)
     return found
 
 
@@ -266,7 +302,10 @@ def format_run_rows(
 ) -> list[list[str]]:
     """Return name and headline numbers of each run; `name` escapes the names."""
     return [
-        [name(run["title"] or key), *format_headline_numbers(run["measures"], columns)]
+        [
+            name(run["title"] or key),
+            *format_headline_numbers(run["measures"], columns, run.get("intervals")),
+        ]
         for key, run in results["runs"].items()
     ]
 
@@ -274,7 +313,13 @@ def format_run_rows(
 def runs_as_text(results: Mapping[str, Any], name: Callable[[str], str] = str, *, every: bool = False) -> str:
     """Format the headline measures as a Markdown table; `name` escapes the names of the runs."""
     columns = choose_headline_columns(results, every=every)
-    return format_markdown_table(format_run_rows(results, columns, name), ["run", *columns])
+    table = format_markdown_table(format_run_rows(results, columns, name), ["run", *columns])
+    return f"{table}\n\n{SPREAD_NOTE}" if has_intervals(results) else table
+
+
+def has_intervals(results: Mapping[str, Any]) -> bool:
+    """Return whether any run's numbers are shown with their sampling error."""
+    return any(run.get("intervals") for run in results["runs"].values())
 
 
 BASELINES_TITLE = "Published baselines of today"

@@ -29,7 +29,15 @@ from textcat.report.category_tables import (
     make_class_tables,
 )
 from textcat.report.citations import join_unique_entries, list_used_entries
-from textcat.report.comparison_tables import ComparedTable, choose_headline_columns, format_headline_numbers
+from textcat.report.comparison_tables import (
+    SPREAD_NOTE,
+    ComparedTable,
+    choose_headline_columns,
+    describe_cells,
+    format_headline_numbers,
+    has_intervals,
+    list_shown_cells,
+)
 from textcat.report.diagnostics import Diagnostics
 
 # More lines cannot be distinguished: only the runs with the highest break-even points are drawn.
@@ -150,12 +158,14 @@ def render_experiment_page(
         summary=dict(sorted(summary.items())),
         choices=choices,
         tables=tables,
+        legend=describe_cells(list_shown_cells(tables)),
+        runs_note=SPREAD_NOTE if has_intervals(results) else "",
         deviations=group_deviations(tables),
         headline=columns,
         runs=[
             {
                 "title": run["title"] or key,
-                "numbers": format_headline_numbers(run["measures"], columns),
+                "numbers": format_headline_numbers(run["measures"], columns, run.get("intervals")),
                 "signature": run["signature"],
             }
             for key, run in results["runs"].items()

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from textcat.errors import UsageError
-from textcat.experiment.run.results_file import get_run_measures, read_results
+from textcat.experiment.run.results_file import get_run_intervals, get_run_measures, read_results
 from textcat.published.baselines import (
     JudgedMark,
     judge_marks,
@@ -21,6 +21,7 @@ from textcat.published.baselines import (
 )
 from textcat.published.check import (
     CellVerdict,
+    find_cell_intervals,
     find_cell_values,
     find_document_counts,
     judge_cells,
@@ -80,6 +81,7 @@ def judge_results(results: ResultsByExperiment, *, everything: bool) -> list[Cel
         pinned,
         load_deviations(),
         find_document_counts(published, measures),
+        find_cell_intervals(published, {name: get_run_intervals(one) for name, one in results.items()}),
     )
 
 

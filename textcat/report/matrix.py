@@ -18,7 +18,14 @@ from tabulate import tabulate
 from textcat.corpora import list_corpora
 from textcat.experiment.run.results_file import TIMINGS_FILE, get_run_measures, read_timings
 from textcat.published.baselines import describe_counts
-from textcat.published.check import HEADLINE, VERDICTS, CellVerdict, summarize_differences, summarize_verdicts
+from textcat.published.check import (
+    HEADLINE,
+    VERDICTS,
+    CellVerdict,
+    describe_interval_counts,
+    summarize_differences,
+    summarize_verdicts,
+)
 from textcat.published.claims import ClaimResult, count_outcomes, evaluate_claim, load_claims
 from textcat.published.printed_tables import PAPERS, load_paper
 from textcat.report.citations import cite, join_unique_entries
@@ -27,6 +34,7 @@ from textcat.report.comparison_tables import (
     BASELINES_RULE,
     BASELINES_TITLE,
     baselines_as_markdown,
+    describe_cells,
     format_legend,
     list_baseline_rows,
     make_compared_table,
@@ -154,6 +162,8 @@ def render_matrix_page(
         bars=Markup(draw_headline(matrix["readings"])),  # noqa: S704
         labels=[LABELS[name] for name in MEANINGS],
         places=HEADLINE,
+        intervals=describe_interval_counts(matrix["totals"]),
+        legend=describe_cells(verdicts),
         matrix=matrix,
         shown=SHOWN_VERDICTS,
         papers=[
@@ -324,7 +334,8 @@ def matrix_as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict
         "# Reproduction of the numbers of five papers\n",
         format_headline(matrix),
         tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True),
-        f"\n{format_legend()}  d: difference in test documents\n",
+        f"\n{describe_interval_counts(matrix['totals'])}\n",
+        f"{format_legend(verdicts)}\n\nd: difference in test documents\n",
     ]
     for table in matrix["tables"]:
         parts += _format_table_section(

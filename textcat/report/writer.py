@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from textcat.corpora.cards import combine_hashes
 from textcat.experiment.run.results_file import list_figures
-from textcat.published.check import CellVerdict
+from textcat.published.check import CONTRADICTION_SIGN, CellVerdict
 from textcat.report.category_tables import class_tables_as_markdown, make_class_tables
 from textcat.report.comparison_tables import (
     ComparedTable,
     choose_headline_columns,
     format_legend,
     format_run_rows,
+    list_shown_cells,
     runs_as_text,
     table_as_text,
     tables_as_csv,
@@ -52,14 +53,20 @@ def format_compared_table(table: ComparedTable) -> str:
 def format_runs(results: Mapping[str, Any]) -> str:
     """Format the headline measures with one row per run."""
     columns = choose_headline_columns(results, every=bool(results["paper"]))
-    rows = format_run_rows(results, columns, escape_latex)
+    rows = [
+        [cell.replace("±", r"$\pm$") for cell in row]
+        for row in format_run_rows(results, columns, escape_latex)
+    ]
     return _format_table(escape_latex(results["title"]), f"{results['experiment']}.runs", columns, rows)
 
 
 def _format_cell(cell: CellVerdict | None) -> str:
     if cell is None:
         return ""
-    numbers = f"{format_latex_number(cell.text)} ({format_latex_number(cell.cell.printed or '')})"
+    spread = cell.spread.replace("±", r" $\pm$")
+    printed = format_latex_number(cell.cell.printed or "")
+    mark = r"$^\ddagger$" if CONTRADICTION_SIGN in cell.printed_text else ""
+    numbers = f"{format_latex_number(cell.text)}{spread} ({printed}{mark})"
     return f"{numbers} {LATEX_SIGNS.get(cell.verdict, '')}".rstrip()
 
 
@@ -86,7 +93,7 @@ def _format_table(caption: str, label: str, columns: Sequence[str], rows: Sequen
 def format_for_terminal(results: Mapping[str, Any], tables: Sequence[ComparedTable]) -> str:
     """Format the published tables of an experiment, or its runs if it has none."""
     parts = [f"{table.id}: {table.caption}\n\n{table_as_text(table, 'simple')}\n" for table in tables]
-    return "\n".join([*parts, format_legend() if tables else runs_as_text(results)])
+    return "\n".join([*parts, format_legend(list_shown_cells(tables)) if tables else runs_as_text(results)])
 
 
 def write_report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from textcat.experiment.context import Step
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.decide import make_calibrate_step, make_decide_step
 from textcat.experiment.steps.evaluate import make_evaluate_step
+from textcat.experiment.steps.intervals import make_intervals_step
 from textcat.experiment.steps.tokenize import make_tokenize_step
 from textcat.experiment.steps.train import make_train_step
 from textcat.experiment.steps.vectorize import (
@@ -42,19 +43,22 @@ class Chain(LearningSteps):
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps of all runs and repetitions of an experiment."""
+    """The steps of all runs and repetitions of an experiment, and the steps that find the intervals of each run."""
 
     experiment: Experiment
     chains: tuple[Chain, ...]
+    intervals: Mapping[str, Step]
 
-    def steps(self, until: str = "evaluate") -> list[Step]:
-        """Return each different step once, up to and including a stage."""
+    def steps(self, until: str = "evaluate", *, intervals: bool = False) -> list[Step]:
+        """Return each different step once, up to and including a stage; those of intervals only if asked for."""
         last = STAGES.index(until)
         seen: dict[str, Step] = {}
         for chain in self.chains:
             for step in chain.steps():
                 if STAGES.index(step.stage) <= last:
                     seen.setdefault(step.recipe.key, step)
+        if intervals and last >= STAGES.index("evaluate"):
+            seen |= {step.recipe.key: step for step in self.intervals.values()}
         return list(seen.values())
 
 
@@ -66,7 +70,11 @@ def make_plan(experiment: Experiment, corpus_folder: Path, fingerprint: str) -> 
         for repeat in range(repeats)
         for name in experiment.runs
     ]
-    return Plan(experiment, tuple(chains))
+    intervals = {
+        name: make_intervals_step(experiment, [chain for chain in chains if chain.run == name])
+        for name in experiment.runs
+    }
+    return Plan(experiment, tuple(chains), intervals)
 
 
 def _make_chain(experiment: Experiment, name: str, repeat: int, folder: Path, fingerprint: str) -> Chain:

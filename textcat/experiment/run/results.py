@@ -36,6 +36,7 @@ from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, R
 from textcat.experiment.steps.block_outcome import read_decisions, read_scores
 from textcat.experiment.steps.decide import DecisionRule, build_decision_rule
 from textcat.experiment.steps.evaluate import compute_measures, read_measures, read_series
+from textcat.experiment.steps.intervals import read_intervals
 from textcat.experiment.steps.models import extract_certificates, load_model
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.extensions import find_sources
@@ -189,6 +190,8 @@ def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> di
         result["measures"] |= described.pop("measures")
         result |= described
     result["measures"] = dict(sorted(result["measures"].items()))
+    if intervals := context.store.find(plan.intervals[chains[0].run].recipe):
+        result["intervals"] = read_intervals(intervals.folder)
     if (folders[0] / "search.json").exists():
         result["search"] = read_json(folders[0], "search")
     if plan.experiment.imports:

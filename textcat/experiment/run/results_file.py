@@ -23,6 +23,7 @@ import numpy as np
 
 from textcat.errors import BadDataError
 from textcat.evaluation import measures
+from textcat.evaluation.intervals import Interval
 from textcat.evaluation.measures import ContingencyTable, ZeroDivision
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Plan
@@ -112,6 +113,11 @@ def read_results(where: Path) -> dict[str, Any]:
 def get_run_measures(results: Mapping[str, Any]) -> dict[str, Mapping[str, float | None]]:
     """Return the measures of each run, of each comparison and of the collection, by name."""
     return {name: run["measures"] for name, run in (results["runs"] | results["beside"]).items()}
+
+
+def get_run_intervals(results: Mapping[str, Any]) -> dict[str, Mapping[str, Interval]]:
+    """Return the intervals of each run by measure; none for results that were written without them."""
+    return {name: run.get("intervals", {}) for name, run in results["runs"].items()}
 
 
 def add_timings(results: Mapping[str, Any], timings: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,6 +80,9 @@ class _Run(_Part):
     signature: str
     settings: _Settings
     measures: Measures
+    intervals: dict[str, Annotated[list[Number], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=dict
+    )
     by_category: dict[str, list[Number | None]]
     certificates: dict[str, list[Any]]
 

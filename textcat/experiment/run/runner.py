@@ -70,10 +70,11 @@ def run_experiment(
     source = fetch_documents(experiment, context)
     timings.note("fetch", time.perf_counter() - started, was_ready=not source.fresh)
     plan = make_plan(experiment, source.path, source.fingerprint)
+    steps = plan.steps(until, intervals=True)
     checks = DocumentChecks(plan, context, until)
     untrained = [c.settings for c in plan.chains if context.store.find(c.trained.recipe) is None]
     with compile_early(untrained, context) as context_with_compiler:
-        for step in plan.steps(until):
+        for step in steps:
             _build_step(step, context_with_compiler, timings)
             checks.check_step(step)
     return plan, timings

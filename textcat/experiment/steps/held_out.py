@@ -120,7 +120,7 @@ def _compute_criterion(
     criterion: str, scores: NDArray[Any], thresholds: NDArray[Any], labels: NDArray[np.bool_]
 ) -> float:
     if criterion == "micro.bep":
-        return find_break_even(scores, labels).micro()
+        return float(find_break_even(scores, labels).micro())
     if criterion == "accuracy":
         return float(argmax_accuracy(scores, labels))
     if criterion == "log-likelihood":

@@ -67,8 +67,8 @@ def measure_decisions(
         return measure_ranking(top, labels, (k,), train_counts, len(labels))[f"precision@{k}"]
     table = count_contingency(decisions, labels)
     if metric == "micro.f1":
-        return micro_f1(table, 0)
-    return macro_f1(table.restrict(np.flatnonzero(labels.any(axis=0))), 0)
+        return float(micro_f1(table, 0))
+    return float(macro_f1(table.restrict(np.flatnonzero(labels.any(axis=0))), 0))
 
 
 def make_threshold_settings(rule: str, scores: Floats, labels: Bools, *, folds: int = 5) -> ThresholdSettings:
