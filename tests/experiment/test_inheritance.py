@@ -109,9 +109,9 @@ def test_a_file_that_two_others_extend_is_read_once(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("extends: 3", "names one experiment file"),
-        ("extends: []", "names one experiment file"),
-        ("extends: [a.yaml, 3]", "names one experiment file"),
+        ("extends: 3", "names one experiment or its file"),
+        ("extends: []", "names one experiment or its file"),
+        ("extends: [a.yaml, 3]", "names one experiment or its file"),
         (f"extends: [{', '.join(['a.yaml'] * 101)}]", "more than 100 files"),
     ],
 )
@@ -275,3 +275,18 @@ def test_comparisons_name_runs_that_exist(section: dict[str, Any], message: str)
     with pytest.raises(ValueError, match=message):
         _validate(section, {})
     assert _validate({"comparisons": {"c": {"left": "r", "right": "s"}}}, {}).comparisons["c"].left == "r"
+
+
+def test_an_experiment_is_extended_by_name(tmp_path: Path) -> None:
+    (tmp_path / "parent.yaml").write_text("extends: reuters_modapte\n")
+    (tmp_path / "own.yaml").write_text("extends: parent.yaml\ntext: {tokenizer: alphanumeric}\n")
+    own, published = load_experiment(tmp_path / "own.yaml"), load_experiment("reuters_modapte")
+    assert own.name == "own"
+    assert own.tables == published.tables
+    assert own.extended[:2] == ("parent", "reuters_modapte")
+    assert published.extended[0] == "zhang_oles_2001/_six_methods"
+    (tmp_path / "own.yaml").write_text("extends: reuters_modapt\n")
+    with pytest.raises(UsageError, match="no experiment 'reuters_modapt'") as caught:
+        load_experiment(tmp_path / "own.yaml")
+    assert "own.yaml:1:1" in str(caught.value)
+    assert "Did you mean reuters_modapte?" in str(caught.value)

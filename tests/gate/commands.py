@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import mirror_folder
 from textcat.corpora import fetch_corpus
 from textcat.errors import DataNotAvailableError
+from textcat.experiment.run.results_file import LOCAL_FOLDER
 
 TEXTCAT = [sys.executable, "-c", "from textcat.cli.main import main; main()"]
 PROJECT = Path(__file__).resolve().parents[2]
@@ -20,6 +21,12 @@ PROJECT = Path(__file__).resolve().parents[2]
 def textcat(*arguments: str) -> subprocess.CompletedProcess[str]:
     """What `textcat` with these arguments did, in the project's folder."""
     return subprocess.run([*TEXTCAT, *arguments], capture_output=True, text=True, check=False, cwd=PROJECT)
+
+
+def results_in(folder: Path) -> Path:
+    """Return the results of runs in a folder: those of npm's copy are not beside the ones of the pinned copy."""
+    local = folder / "results" / LOCAL_FOLDER
+    return local if local.is_dir() else folder / "results"
 
 
 def reuters_in(folder: Path) -> list[str]:

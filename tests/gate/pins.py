@@ -4,7 +4,7 @@ Where a mirror of the machine has another copy, its numbers are pinned here. To 
 fetched anew and run, without a mirror:
 
     textcat run tests/gate/slice/*.yaml --data DATA --results RESULTS
-    python -m tests.gate.pins RESULTS
+    python -m tests.gate.pins RESULTS/local
 """
 
 from __future__ import annotations

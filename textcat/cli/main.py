@@ -106,7 +106,7 @@ def group() -> None:
     \b
     Examples:
     textcat run configs/reuters_modapte.yaml    run an experiment, from files to tables
-    textcat check results/reuters_modapte       compare its numbers with the paper
+    textcat check reuters_modapte               compare its numbers with the paper
     textcat init documents.csv                  start with your own documents
 
     Exit codes: 0 success, 1 a number is out of tolerance, 2 usage or configuration error,

@@ -144,6 +144,7 @@ def _run_experiment(
     name: str, context: CommandSettings, until: str, *, rebuild: bool, quote: bool | None
 ) -> None:
     from textcat.experiment.run.document_checks import find_emptiest_run
+    from textcat.experiment.run.results_file import locate_results
     from textcat.experiment.run.runner import run_experiment
     from textcat.experiment.spec.loading import find_experiment, load_experiment
     from textcat.store.files import record_source
@@ -156,7 +157,7 @@ def _run_experiment(
     plan, timings = run_experiment(experiment, context, until)
     if until == "report":
         _report_results(plan, timings, context, path, rebuild=rebuild, quote=quote)
-        record_source(context.results / experiment.name, path)
+        record_source(locate_results(experiment, context), path)
         return
     # After `train`, users need only the model directories.
     if until != "train" or context.verbose:
@@ -187,10 +188,11 @@ def _warn_of_other_experiment(
 ) -> None:
     """Warn where the files of another experiment with the same name will be replaced."""
 
+    from textcat.experiment.run.results_file import locate_results
     from textcat.store.files import find_other_source
 
     written = {
-        "report": (context.results / experiment.name, "--results"),
+        "report": (locate_results(experiment, context), "--results"),
         "train": (_locate_models(experiment, context), "--data"),
     }
     if until not in written:
@@ -210,7 +212,12 @@ def _report_results(
     """Bring results/EXPERIMENT/ up to date and print the tables."""
     from textcat.experiment.run.document_checks import find_emptiest_run
     from textcat.experiment.run.results import collect_results
-    from textcat.experiment.run.results_file import add_timings, collect_timings, write_results_folder
+    from textcat.experiment.run.results_file import (
+        add_timings,
+        collect_timings,
+        locate_results,
+        write_results_folder,
+    )
     from textcat.report.comparison_tables import compare_tables
     from textcat.report.diagnostics import diagnose_runs
     from textcat.report.writer import format_for_terminal, hash_report_code, write_report
@@ -225,7 +232,7 @@ def _report_results(
         diagnostics = diagnose_runs(plan, context, results["runs"], empty=str(empty), quote=quote)
         write_report(folder, timed, tables, stage_seconds, diagnostics, os.path.relpath(path))
 
-    folder = context.results / plan.experiment.name
+    folder = locate_results(plan.experiment, context)
     trained = bool(timings.built.get("train"))
     code = hash_report_code()
     write_results_folder(folder, results, seconds, write, report_code=code, rebuild=rebuild or trained)
@@ -333,10 +340,12 @@ def report_command(experiments: tuple[str, ...], matrix: bool, excerpts: bool | 
     place = read_command_settings(settings)
     code = run_experiments(experiments, place, until="report", rebuild=True, quote=excerpts)
     if matrix:
-        from textcat.report.gate import find_results
+        from textcat.report.gate import find_results, require_one_copy
         from textcat.report.matrix import write_matrix
 
-        totals = write_matrix(place.results, find_results([place.results]))["totals"]
+        results = find_results([place.results])
+        require_one_copy(results)
+        totals = write_matrix(place.results, results)["totals"]
         place.print_unless_quiet(
             f"{totals['run']} of {totals['counted']} printed numbers were run: {place.results / 'reproduction.md'}"
         )

@@ -54,9 +54,11 @@ class Package(StrictSettings):
     roots: names of folders; the tree below the first of them is kept. Without roots, files are kept flat.
     beside: names of files that are kept from anywhere in the archive, at the top.
     packed: whether the files are stored in one zip file.
+    fingerprint: of the documents in these files, where it differs between the packages of a collection.
     """
 
     title: str
+    fingerprint: str = ""
     files: tuple[RemoteFile, ...] = ()
     npm: NpmPackage | None = None
     members: tuple[str, ...] = ("*",)
@@ -100,6 +102,15 @@ def load_card(name: str) -> CorpusCard:
     if name not in list_corpora():
         raise UsageError(f"unknown collection {name!r}", hint=f"Known: {', '.join(list_corpora())}.")
     return CorpusCard.model_validate(read_packaged_yaml(f"corpora/tables/{name}.yaml"))
+
+
+def name_copy(collection: str, fingerprint: str) -> str:
+    """Return which copy of a collection has documents with this fingerprint."""
+    card = load_card(collection)
+    for package in card.packages:
+        if fingerprint == package.fingerprint or fingerprint in card.fingerprints:
+            return package.title
+    return f"an unknown copy, sha256 {fingerprint[:16]}"
 
 
 FETCH_MANIFEST = "fetched.json"

@@ -66,6 +66,14 @@ def load_pinned() -> dict[str, float]:
     return dict(validate_contents(dict[str, float], contents, "pinned values", "pinned.yaml"))
 
 
+SOURCES_FILE = "pinned_sources.yaml"
+
+
+def load_pinned_sources() -> dict[str, str]:
+    """Map experiments to the fingerprint of the corpus files behind their pinned values."""
+    return dict(read_packaged_yaml(f"published/{SOURCES_FILE}") or {})
+
+
 def render_pinned(measured: Mapping[str, float | None], order: Iterable[str]) -> str:
     """Return the text of pinned.yaml with these values, in the given order; values that are not finite are left out."""
     lines = [

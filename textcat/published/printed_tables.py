@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import Any, Literal
 
@@ -125,6 +126,15 @@ def load_paper(key: str) -> Paper:
 def load_all_cells() -> tuple[PublishedCell, ...]:
     """Load every cell of every paper, in the order of the papers and their tables."""
     return tuple(cell for key in PAPERS for cell in list_cells(load_paper(key)))
+
+
+def find_varied_experiment(name: str, extended: Iterable[str], tables: Collection[str]) -> str:
+    """Return the nearest extended experiment for which numbers of these tables are printed, or an empty text.
+
+    An experiment for which numbers are printed under its own name is no variant of another one.
+    """
+    measured = {cell.experiment for cell in load_all_cells() if cell.table_id in tables}
+    return "" if name in measured else next((each for each in extended if each in measured), "")
 
 
 def list_cells(paper: Paper) -> list[PublishedCell]:

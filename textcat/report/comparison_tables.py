@@ -131,18 +131,25 @@ def tables_as_csv(tables: Sequence[ComparedTable]) -> str:
 
 def compare_tables(results: Mapping[str, Any]) -> list[ComparedTable]:
     """Return the published tables of an experiment, in its order, with the cells that it measures."""
-    name = results["experiment"]
-    published = [
-        cell for cell in load_all_cells() if cell.table_id in results["tables"] and cell.experiment == name
-    ]
-    measured = find_cell_values(published, {name: get_run_measures(results)})
-    intervals = find_cell_intervals(published, {name: get_run_intervals(results)})
-    judged = judge_cells(measured, published, {}, load_deviations(), intervals=intervals)
+    judged = judge_against_print(results)
     by_table = {
         table_id: [entry for entry in judged if entry.cell.table_id == table_id]
         for table_id in results["tables"]
     }
     return [_drop_empty_lines(make_compared_table(entries)) for entries in by_table.values() if entries]
+
+
+def judge_against_print(results: Mapping[str, Any]) -> list[CellVerdict]:
+    """Judge the cells of an experiment's tables; those of a variant are the cells of the experiment that it varies."""
+    name, varied = results["experiment"], results.get("variant_of")
+    published = [
+        cell.model_copy(update={"experiment": name})
+        for cell in load_all_cells()
+        if cell.table_id in results["tables"] and cell.experiment == (varied or name)
+    ]
+    measured = find_cell_values(published, {name: get_run_measures(results)})
+    intervals = find_cell_intervals(published, {name: get_run_intervals(results)})
+    return judge_cells(measured, published, {}, [] if varied else load_deviations(), intervals=intervals)
 
 
 def _drop_empty_lines(table: ComparedTable) -> ComparedTable:

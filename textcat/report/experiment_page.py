@@ -140,12 +140,12 @@ def render_experiment_page(
     seconds: Mapping[str, float],
     diagnostics: Diagnostics | None = None,
     *,
-    choices: str = "",
+    notes: Sequence[str] = (),
     file: str = "",
 ) -> str:
     """Render the page of one experiment; `diagnostics` adds what results.json does not contain.
 
-    `choices` says how the open questions of a paper were answered, `file` is the experiment's file.
+    `notes` are shown above the tables, `file` is the experiment's file.
     """
     diagnostics, name = diagnostics or Diagnostics(), results["experiment"]
     summary = Counter(cell.verdict for table in tables for cell in table.cells.values())
@@ -156,7 +156,7 @@ def render_experiment_page(
         title=results["title"],
         kicker=name,
         summary=dict(sorted(summary.items())),
-        choices=choices,
+        notes=notes,
         tables=tables,
         legend=describe_cells(list_shown_cells(tables)),
         runs_note=SPREAD_NOTE if has_intervals(results) else "",

@@ -10,8 +10,14 @@ from typing import Any
 
 import yaml
 
+from textcat.corpora.cards import list_corpora, name_copy
 from textcat.errors import UsageError
-from textcat.experiment.run.results_file import get_run_intervals, get_run_measures, read_results
+from textcat.experiment.run.results_file import (
+    LOCAL_FOLDER,
+    get_run_intervals,
+    get_run_measures,
+    read_results,
+)
 from textcat.published.baselines import (
     JudgedMark,
     judge_marks,
@@ -20,6 +26,7 @@ from textcat.published.baselines import (
     render_pinned_baselines,
 )
 from textcat.published.check import (
+    SOURCES_FILE,
     CellVerdict,
     find_cell_intervals,
     find_cell_values,
@@ -27,18 +34,20 @@ from textcat.published.check import (
     judge_cells,
     load_deviations,
     load_pinned,
+    load_pinned_sources,
     render_pinned,
 )
 from textcat.published.printed_tables import load_all_cells
 from textcat.store.files import write_atomically
-from textcat.yaml_reader import read_packaged_yaml
 
-SOURCES_FILE = "pinned_sources.yaml"
 ResultsByExperiment = Mapping[str, Mapping[str, Any]]
 
 
 def find_results(where: Iterable[Path]) -> dict[str, dict[str, Any]]:
-    """Return the results in folders and their subfolders, by experiment; refuse two results of one experiment."""
+    """Return the results in folders and their subfolders, by experiment; refuse two results of one experiment.
+
+    Results of other copies of a collection, in results/local/, are read only where that folder is named.
+    """
     found: dict[str, dict[str, Any]] = {}
     read_from: dict[str, Path] = {}
     paths = {path.resolve(): path for folder in where for path in _find_results_files(folder)}
@@ -56,7 +65,16 @@ def find_results(where: Iterable[Path]) -> dict[str, dict[str, Any]]:
 
 
 def _find_results_files(folder: Path) -> Sequence[Path]:
-    paths = [folder] if folder.is_file() else sorted(folder.rglob("results.json"))
+    if folder.is_file():
+        return [folder]
+    found = sorted(folder.rglob("results.json"))
+    paths = [path for path in found if LOCAL_FOLDER not in path.relative_to(folder).parts]
+    if found and not paths:
+        raise UsageError(
+            "contains only results of other copies of a collection than the pinned ones",
+            where=str(folder),
+            hint=f"Name their folder: {folder / LOCAL_FOLDER}.",
+        )
     if not paths:
         raise UsageError(
             "contains no results.json", where=str(folder), hint="Run an experiment first: `textcat run`."
@@ -104,6 +122,44 @@ def _get_fingerprints(results: ResultsByExperiment) -> dict[str, str]:
     return {name: one["corpus"]["fingerprint"] for name, one in results.items()}
 
 
+def require_one_copy(results: ResultsByExperiment) -> None:
+    """Raise UsageError if results were measured on different copies of one collection."""
+    read_from: dict[str, tuple[str, str]] = {}
+    for name, one in results.items():
+        collection, made = one["corpus"]["name"], one["corpus"]["fingerprint"]
+        first, known = read_from.setdefault(collection, (name, made))
+        if made != known and collection in list_corpora():
+            raise UsageError(
+                f"{first} was measured on {name_copy(collection, known)}, "
+                f"and {name} on {name_copy(collection, made)}",
+                where=collection,
+                hint="One matrix is of one copy: run these experiments again, or name another folder with --results.",
+            )
+
+
+def describe_copy(results: Mapping[str, Any]) -> str:
+    """Name the copy of the collection that results were measured on, and the pinned one if that is another.
+
+    The text is empty for documents that are no known collection.
+    """
+    collection, made = results["corpus"]["name"], results["corpus"]["fingerprint"]
+    pinned = load_pinned_sources().get(results.get("variant_of") or results["experiment"], made)
+    named = list_copies({results["experiment"]: results})
+    if named and pinned != made:
+        named.append(f"The pinned numbers are those of {name_copy(collection, pinned)}.")
+    return " ".join(named)
+
+
+def list_copies(results: ResultsByExperiment) -> list[str]:
+    """Name the copy of each known collection that results were measured on."""
+    copies = {(one["corpus"]["name"], one["corpus"]["fingerprint"]) for one in results.values()}
+    return [
+        f"Copy of {collection}: {name_copy(collection, made)}."
+        for collection, made in sorted(copies)
+        if collection in list_corpora()
+    ]
+
+
 def find_measured_values(results: ResultsByExperiment) -> dict[str, float | None]:
     """Map cell ids to measured values."""
     return find_cell_values(load_all_cells(), _get_measures(results))
@@ -125,14 +181,22 @@ def find_changed_sources(results: ResultsByExperiment) -> list[str]:
     return [name for name, made in _get_fingerprints(results).items() if sources.get(name, made) != made]
 
 
-def load_pinned_sources() -> dict[str, str]:
-    """Map experiments to the fingerprint of the corpus files behind their pinned values."""
-    return dict(read_packaged_yaml(f"published/{SOURCES_FILE}") or {})
-
-
 def _list_printed_cells() -> list[str]:
     """Return the cells for which the papers print a number; only these are pinned."""
     return [cell.id for cell in load_all_cells() if cell.printed is not None]
+
+
+def explain_unchecked(results: ResultsByExperiment, variants: Iterable[str]) -> list[str]:
+    """Say of each experiment without pinned numbers to compare with that its drift is not checked."""
+    copies = [
+        f"{name}: drift is not checked: the corpus files differ from those of the pinned values. "
+        f"{describe_copy(results[name])}".rstrip()
+        for name in find_changed_sources(results)
+    ]
+    return copies + [
+        f"{name}: drift is not checked: a variant of {results[name]['variant_of']} is compared with print only"
+        for name in variants
+    ]
 
 
 def pin_values(results: ResultsByExperiment) -> Path:

@@ -43,7 +43,7 @@ from textcat.report.comparison_tables import (
     table_as_text,
 )
 from textcat.report.experiment_page import Picture, describe_machine, group_deviations, render_template
-from textcat.report.gate import ResultsByExperiment, judge_baselines, judge_results
+from textcat.report.gate import ResultsByExperiment, judge_baselines, judge_results, list_copies
 from textcat.report.multiverse_page import LABELS
 from textcat.report.paper_figures import FIGURES
 from textcat.report.reading_headlines import (
@@ -74,7 +74,7 @@ def matrix_as_json(matrix: Mapping[str, Any]) -> str:
     parts = {
         **{
             name: _format_value(matrix[name])
-            for name in ("totals", "readings", "text", "spreads", "papers", "claims")
+            for name in ("totals", "readings", "text", "spreads", "papers", "claims", "copies")
         },
         **{
             plural: _format_list([f"{json.dumps(n)}: {json.dumps(text)}" for text, n in named.items()], "{}")
@@ -193,6 +193,7 @@ def render_matrix_page(
         },
         facts={
             **describe_machine(),
+            "collections": " ".join(matrix["copies"]),
             "time": f"{sum(seconds.values()):,.0f} s for {len(seconds)} experiments",
         },
         bibtex=join_unique_entries(cite(name).strip() for name in ("textcat", *PAPERS, *corpora)),
@@ -248,6 +249,7 @@ def write_matrix(folder: Path, results: ResultsByExperiment) -> dict[str, Any]:
     seconds = read_seconds(folder, results)
     matrix = make_matrix(verdicts, claims, seconds, folder)
     matrix["baselines"] = summarize_baselines(judge_baselines(results, everything=True), results)
+    matrix["copies"] = list_copies(results)
     write_atomically(folder / "reproduction.json", matrix_as_json(matrix))
     write_atomically(folder / "reproduction.svg", draw_headline(matrix["readings"]))
     write_atomically(folder / "reproduction.md", matrix_as_markdown(matrix, verdicts))
@@ -336,6 +338,7 @@ def matrix_as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict
         tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True),
         f"\n{describe_interval_counts(matrix['totals'])}\n",
         f"{format_legend(verdicts)}\n\nd: difference in test documents\n",
+        " ".join(matrix["copies"]) + "\n",
     ]
     for table in matrix["tables"]:
         parts += _format_table_section(

@@ -25,6 +25,7 @@ from textcat.report.comparison_tables import (
 from textcat.report.diagnostics import Diagnostics
 from textcat.report.escaping import escape_latex, escape_markdown, format_latex_number
 from textcat.report.experiment_page import Picture, render_experiment_page
+from textcat.report.gate import describe_copy
 from textcat.report.reading_headlines import describe_choices
 from textcat.store.files import hash_file, write_atomically
 
@@ -93,7 +94,21 @@ def _format_table(caption: str, label: str, columns: Sequence[str], rows: Sequen
 def format_for_terminal(results: Mapping[str, Any], tables: Sequence[ComparedTable]) -> str:
     """Format the published tables of an experiment, or its runs if it has none."""
     parts = [f"{table.id}: {table.caption}\n\n{table_as_text(table, 'simple')}\n" for table in tables]
-    return "\n".join([*parts, format_legend(list_shown_cells(tables)) if tables else runs_as_text(results)])
+    notes = [f"{note}\n" for note in _list_notes(results)]
+    legend = format_legend(list_shown_cells(tables)) if tables else runs_as_text(results)
+    return "\n".join([*notes, *parts, legend])
+
+
+def _list_notes(results: Mapping[str, Any], *, choices: bool = False) -> list[str]:
+    """Return what must be known to read the numbers: the copy of the collection, what it varies, and `choices`."""
+    notes = [describe_copy(results)]
+    if varied := results.get("variant_of"):
+        notes.append(
+            f"{results['experiment']} is a variant of {varied}, next to the numbers that are printed for that."
+        )
+    elif choices and results["paper"]:
+        notes.append(describe_choices([results["experiment"]]))
+    return list(filter(None, notes))
 
 
 def write_report(
@@ -113,13 +128,13 @@ def write_report(
     compared = tables_as_markdown(tables) if tables else ""
     classes = make_class_tables(results)
     added = f"\n{class_tables_as_markdown(classes)}\n" if classes else ""
-    choices = describe_choices([results["experiment"]]) if results["paper"] else ""
-    head = f"# {escape_markdown(results['title'])}\n\n" + (f"{choices}\n\n" if choices else "")
+    notes = _list_notes(results, choices=True)
+    head = "\n\n".join([f"# {escape_markdown(results['title'])}", *notes]) + "\n\n"
     write_atomically(folder / "table.md", f"{head}{compared}\n{own}\n{added}")
     write_atomically(folder / "table.csv", tables_as_csv(tables))
     write_atomically(folder / "table.tex", as_latex(results, tables))
     pictures = draw_figures(folder / "figures", results)
-    page = render_experiment_page(results, tables, pictures, seconds, diagnostics, choices=choices, file=file)
+    page = render_experiment_page(results, tables, pictures, seconds, diagnostics, notes=notes, file=file)
     write_atomically(folder / "report.html", page)
 
 

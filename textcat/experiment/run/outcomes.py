@@ -24,7 +24,7 @@ from textcat.evaluation.run_measures import FREQUENCY_GROUPS
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain
 from textcat.experiment.run.results import compute_signature
-from textcat.experiment.run.results_file import RESULTS_FILE, is_edited, read_results
+from textcat.experiment.run.results_file import RESULTS_FILE, is_edited, locate_results, read_results
 from textcat.experiment.run.runner import plan_experiment
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import find_experiment, load_experiment
@@ -86,7 +86,7 @@ def read_outcome(where: str, run: str, context: RunContext) -> RunOutcome:
     chains = _find_chains(experiment, run, context)
     if found := _read_cached_outcome(experiment, run, chains, context):
         return found
-    folder = context.results / experiment.name
+    folder = locate_results(experiment, context)
     if (folder / RESULTS_FILE).is_file():
         written = read_results(folder)
         _check_run(run, written["runs"], str(folder))

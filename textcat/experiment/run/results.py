@@ -33,6 +33,7 @@ from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.run.results_file import split_category_measure
 from textcat.experiment.run.results_schema import FORMAT
 from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, RunSettings
+from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.block_outcome import read_decisions, read_scores
 from textcat.experiment.steps.decide import DecisionRule, build_decision_rule
 from textcat.experiment.steps.evaluate import compute_measures, read_measures, read_series
@@ -40,6 +41,7 @@ from textcat.experiment.steps.intervals import read_intervals
 from textcat.experiment.steps.models import extract_certificates, load_model
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.extensions import find_sources
+from textcat.published.printed_tables import find_varied_experiment
 from textcat.store import hash_json
 from textcat.store.arrays import read_array, read_json, read_mask
 from textcat.thresholds.rejection import Rejection
@@ -129,6 +131,10 @@ def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
         "beside": compared
         | {COLLECTION_RUN: {"measures": _measure_collection(plan, by_run, first, context)}},
     }
+    varied = find_varied_experiment(experiment.name, experiment.extended, experiment.tables)
+    # Numbers of a paper say nothing about other documents.
+    if varied and load_experiment(varied).corpus.name == experiment.corpus.name:
+        results["variant_of"] = varied
     if experiment.evaluation.per_category is not None:
         _keep_largest_categories(results, experiment.evaluation.per_category)
     return results

@@ -29,6 +29,9 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results_schema import PackedResults, PackedTimings, load_checked
 from textcat.experiment.run.runner import Timings
+from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.steps.fetch import find_documents
+from textcat.published.check import load_pinned_sources
 from textcat.store.arrays import read_json
 from textcat.store.files import hash_file, hold_lock, parse_json, write_atomically
 
@@ -86,7 +89,17 @@ TIMINGS_FILE = "timings.json"
 MANIFEST = "manifest.json"
 # Other files in the folder are the user's and are left alone.
 FILES = (RESULTS_FILE, TIMINGS_FILE, "table.md", "table.csv", "table.tex", "report.html")
+# The folder below results/ for numbers of another copy of a collection than the one that is pinned; not in git.
+LOCAL_FOLDER = "local"
 _NUMBER_LIST = re.compile(r"\[\s+((?:-?[\d.eE+-]+|null)(?:,\s+(?:-?[\d.eE+-]+|null))*)\s+\]")
+
+
+def locate_results(experiment: Experiment, context: RunContext) -> Path:
+    """Return the folder of an experiment's results: below local/ if another copy than the pinned one is here."""
+    pinned = load_pinned_sources().get(experiment.name)
+    source = find_documents(experiment, context) if pinned else None
+    other = source is not None and source.fingerprint != pinned
+    return context.results / (LOCAL_FOLDER if other else "") / experiment.name
 
 
 def encode_results(results: Mapping[str, Any]) -> str:

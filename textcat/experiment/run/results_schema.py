@@ -121,6 +121,7 @@ class PackedResults(_Part):
     experiment: Annotated[str, AfterValidator(_check_experiment)]
     title: str
     paper: str | None
+    variant_of: str = ""
     tables: list[str]
     figures: list[str]
     corpus: _Corpus

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -139,6 +140,17 @@ class Experiment(StrictSettings):
     scalings: dict[str, Annotated[list[str], Field(min_length=2)]] = Field(default_factory=dict)
 
     _folder: Path = PrivateAttr(default=Path())
+    _extended: tuple[str, ...] = PrivateAttr(default=())
+
+    @property
+    def extended(self) -> tuple[str, ...]:
+        """Names of the experiments whose files this one extends, the nearest first."""
+        return self._extended
+
+    def set_extended(self, names: Iterable[str]) -> Experiment:
+        """Set the experiments that this one extends, and return it."""
+        self._extended = tuple(names)
+        return self
 
     @property
     def own_documents(self) -> Path:

@@ -70,8 +70,8 @@ def _merge_parents(
     if not parents or not all(isinstance(parent, str) for parent in parents):
         raise make_yaml_error(
             place,
-            "`extends` names one experiment file, or a list of them",
-            hint="Write `extends: FILE.yaml` or `extends: [A.yaml, B.yaml]`.",
+            "`extends` names one experiment or its file, or a list of them",
+            hint="Write `extends: FILE.yaml`, `extends: NAME` or `extends: [A.yaml, B.yaml]`.",
         )
     if len(parents) > MAX_PARENTS:
         raise make_yaml_error(place, f"more than {MAX_PARENTS} files to extend", "Merge some of the files.")
@@ -79,12 +79,24 @@ def _merge_parents(
     for parent in parents:
         parent_path = path.parent / parent
         if not parent_path.is_file():
-            raise make_yaml_error(
-                place, f"there is no file {parent_path}", "The path is relative to this file."
-            )
+            parent_path = _find_named_parent(parent, parent_path, place)
         read = _read_with_parents(parent_path, (*chain, resolved), done)
         below = read if below is None else _overlay(below, read)
     return source if below is None else _overlay(below, source)
+
+
+def _find_named_parent(name: str, path: Path, place: YamlPlace | None) -> Path:
+    """Return the file of the experiment with this name, because there is no file at `path`."""
+    known = find_experiment_files()
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, n=1)
+    raise make_yaml_error(
+        place,
+        f"there is no file {path} and no experiment {name!r}",
+        (f"Did you mean {near[0]}? " if near else "")
+        + "A path is relative to this file; `textcat list experiments` has the names.",
+    )
 
 
 def check_mapping(source: YamlSource) -> YamlSource:
@@ -174,10 +186,13 @@ def derive_experiment_name(path: Path) -> str:
 def load_experiment(wanted: str | Path) -> Experiment:
     """Return the resolved experiment; an error in the file is one message with its place."""
     path = find_experiment(str(wanted))
-    source = read_experiment_source(path)
+    read: dict[Path, YamlSource] = {}
+    source = _read_with_parents(path, (), read)
     source.data.setdefault("name", derive_experiment_name(path))
     source.data.setdefault("title", path.stem)
-    return validate_experiment(source).set_folder(path.parent)
+    # A file is read after the files that it extends.
+    extended = [derive_experiment_name(each) for each in reversed(read) if each != path.resolve()]
+    return validate_experiment(source).set_folder(path.parent).set_extended(extended)
 
 
 def validate_experiment(source: YamlSource) -> Experiment:

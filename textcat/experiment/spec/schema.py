@@ -32,7 +32,7 @@ def make_experiment_schema() -> dict[str, Any]:
     schema["title"] = "textcat experiment"
     schema["properties"]["extends"] = {
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}],
-        "description": "Other experiment files, relative to this one, whose keys this one takes and overrides.",
+        "description": "Other experiments (names, or files relative to this one), whose keys are taken and overridden.",
     }
     schema.pop("required", None)
     run = schema["$defs"]["RunSettings"]
