@@ -13,6 +13,7 @@ from textcat.experiment.run.reading_plan import (
     ReadableExperiment,
     apply_patch,
     check_patch_path,
+    load_under_reading,
     project_reading,
 )
 from textcat.experiment.spec.config_files import find_experiment_files
@@ -207,3 +208,31 @@ def test_the_experiments_of_a_paper_are_its_reconstructed_reading(paper: str) ->
         if departures:
             different[name] = departures
     assert different == {name: OTHERWISE[name] for name in OTHERWISE if name.startswith(f"{paper}/")}
+
+
+def test_a_reading_that_is_asked_for_changes_the_settings_of_a_papers_experiment() -> None:
+    name = "zhang_jin_2003/table2_reuters"
+    literal = load_under_reading(name, "literal")
+    assert (literal.reading, literal.name, literal.text.stem) == ("literal", name, "porter_martin")
+    other = load_under_reading(name, "stemming=none,scope=each_category")
+    assert (other.text.stem, other.selection.scope) == ("none", "category")
+    assert other.reading == "stemming=none,scope=each_category"
+
+
+@pytest.mark.parametrize(
+    ("name", "reading", "message"),
+    [
+        ("zhang_jin_2003/table2_reuters", "stemming=some", "not a reading: stemming=some"),
+        ("zhang_jin_2003/table2_reuters", "nearest", "Write literal, reconstructed, held-out"),
+        (
+            "zhang_jin_2003/figure2",
+            "held-out",
+            "there is no held-out reading of an experiment without a table",
+        ),
+        ("practice/clinc150", "literal", "there are no readings for this experiment"),
+    ],
+)
+def test_a_reading_that_nobody_knows_is_refused(name: str, reading: str, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        load_under_reading(name, reading)
+    assert message in f"{error.value}"

@@ -44,12 +44,11 @@ def test_every_printed_number_is_in_the_headline_once(tmp_path: Path) -> None:
     for group in ("totals", "text", "spreads"):
         assert sum(matrix[group]["headline"].values()) == matrix[group]["counted"]
     text = (tmp_path / "reproduction.md").read_text()
-    assert text.startswith(
-        "# Reproduction of the numbers of five papers\n\nThe papers print 576 numbers in tables. 32 of"
-    )
-    assert "of 35 printed standard deviations, 35 no data" in text
+    assert text.startswith("# Reproduction of the numbers of five papers\n\nOf 0 judged numbers with data")
+    assert "Of the 576 numbers in tables 32 repeat another one." in text
+    assert (tmp_path / "reproduction.svg").read_text().count("<rect") == 1 + 3 * 5 + 5
     assert "Not run: rank of the term-document matrix: the experiments take 1,613" in text
-    assert "The papers print 576 numbers in tables. 32 of" in (tmp_path / "reproduction.html").read_text()
+    assert "Of the 576 numbers in tables 32 repeat" in (tmp_path / "reproduction.html").read_text()
 
 
 def test_cells_without_a_number_or_a_judgement_have_no_sign() -> None:

@@ -73,6 +73,7 @@ class CommandSettings(RunContext):
     verbose: bool = False
     backend: str | None = None
     scheduler: str | None = None
+    reading: str | None = None
 
     def print_unless_quiet(self, text: str = "") -> None:
         """Print for people, on standard output; with --quiet print nothing."""

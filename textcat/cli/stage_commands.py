@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, filterwarnings
@@ -144,12 +144,17 @@ def _run_experiment(
     name: str, context: CommandSettings, until: str, *, rebuild: bool, quote: bool | None
 ) -> None:
     from textcat.experiment.run.document_checks import find_emptiest_run
-    from textcat.experiment.run.results_file import locate_results
+    from textcat.experiment.run.reading_plan import load_under_reading
+    from textcat.experiment.run.results_file import LOCAL_FOLDER, locate_results
     from textcat.experiment.run.runner import run_experiment
     from textcat.experiment.spec.loading import find_experiment, load_experiment
     from textcat.store.files import record_source
 
     experiment, path = load_experiment(name), find_experiment(name)
+    if context.reading:
+        experiment = load_under_reading(name, context.reading)
+        label = context.reading.replace("=", "-").replace(",", "+")
+        context = replace(context, results=context.results / LOCAL_FOLDER / "readings" / label)
     if context.dry_run:
         _print_plan(experiment, context, until)
         return
@@ -289,10 +294,21 @@ evaluate_command = make_stage_command(
     metavar="N",
     help="Run N experiments at a time, each in its own process with --jobs threads.  [default: 1]",
 )
+@click.option(
+    "--reading",
+    metavar="READING",
+    help="Answer the paper's open questions by the literal, reconstructed or held-out reading, or by "
+    "QUESTION=OPTION,...; results go to results/local/readings/.",
+)
 @add_backend_options
 @add_work_options
 def run_command(
-    experiments: tuple[str, ...], all_papers: bool, keep_going: bool, at_once: int, **settings: Any
+    experiments: tuple[str, ...],
+    all_papers: bool,
+    keep_going: bool,
+    at_once: int,
+    reading: str | None,
+    **settings: Any,
 ) -> int:
     """Run all stages: fetch, tokenize, select, train, evaluate and report.
 
@@ -307,7 +323,7 @@ def run_command(
         chosen += [name for name, path in find_experiment_files().items() if load_experiment(path).paper]
     if not chosen:
         raise click.UsageError("Give an experiment, or use --all.")
-    names, context = tuple(dict.fromkeys(chosen)), read_command_settings(settings)
+    names, context = tuple(dict.fromkeys(chosen)), replace(read_command_settings(settings), reading=reading)
     if at_once == 1 or context.dry_run:
         return run_experiments(names, context, until="report", keep_going=keep_going)
     if context.backend or context.scheduler:

@@ -106,6 +106,8 @@ def _list_notes(results: Mapping[str, Any], *, choices: bool = False) -> list[st
         notes.append(
             f"{results['experiment']} is a variant of {varied}, next to the numbers that are printed for that."
         )
+    elif reading := results.get("reading"):
+        notes.append(f"Reading: {reading}, asked for by --reading.")
     elif choices and results["paper"]:
         notes.append(describe_choices([results["experiment"]]))
     return list(filter(None, notes))

@@ -25,12 +25,14 @@ from textcat.experiment.spec.loading import (
     find_experiment,
     find_model,
     get_part_type,
+    load_experiment,
     read_experiment_source,
     validate_experiment,
 )
 from textcat.learners.parameters import LEARNERS
 from textcat.linear.algorithm_options import ColumnOptions, GradientOptions, RowOptions
-from textcat.published.readings import Assignment, Question, Readings
+from textcat.published.printed_tables import PAPERS
+from textcat.published.readings import Assignment, Question, Readings, find_reading, load_readings
 from textcat.store import hash_json
 from textcat.yaml_reader import YamlSource, suggest_names
 
@@ -269,3 +271,14 @@ class ReadableExperiment:
 def project_reading(reading: Assignment, same: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Return the options of a reading that make a difference in one experiment (see `find_effective_options`)."""
     return {name: options.get(reading[name], reading[name]) for name, options in same.items()}
+
+
+def load_under_reading(wanted: str, reading: str) -> Experiment:
+    """Return an experiment of a paper under a reading: literal, reconstructed, held-out, or QUESTION=OPTION,..."""
+    committed = load_experiment(wanted)
+    if committed.paper not in PAPERS:
+        hint = "Only experiments of the papers have readings; `textcat list experiments` names them."
+        raise UsageError("there are no readings for this experiment", where=wanted, hint=hint)
+    readings = load_readings(committed.paper)
+    answers = find_reading(reading, readings, next(iter(committed.tables), None))
+    return ReadableExperiment.load(wanted, readings).apply(answers).set_reading(reading)

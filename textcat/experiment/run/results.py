@@ -135,6 +135,8 @@ def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
     # Numbers of a paper say nothing about other documents.
     if varied and load_experiment(varied).corpus.name == experiment.corpus.name:
         results["variant_of"] = varied
+    if experiment.reading:
+        results["reading"] = experiment.reading
     if experiment.evaluation.per_category is not None:
         _keep_largest_categories(results, experiment.evaluation.per_category)
     return results

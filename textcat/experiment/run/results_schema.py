@@ -122,6 +122,7 @@ class PackedResults(_Part):
     title: str
     paper: str | None
     variant_of: str = ""
+    reading: str = ""
     tables: list[str]
     figures: list[str]
     corpus: _Corpus

@@ -141,11 +141,22 @@ class Experiment(StrictSettings):
 
     _folder: Path = PrivateAttr(default=Path())
     _extended: tuple[str, ...] = PrivateAttr(default=())
+    _reading: str = PrivateAttr(default="")
 
     @property
     def extended(self) -> tuple[str, ...]:
         """Names of the experiments whose files this one extends, the nearest first."""
         return self._extended
+
+    @property
+    def reading(self) -> str:
+        """The reading of the paper that was asked for; empty where the experiment is what its file says."""
+        return self._reading
+
+    def set_reading(self, reading: str) -> Experiment:
+        """Remember the name of the reading, and return the experiment."""
+        self._reading = reading
+        return self
 
     def set_extended(self, names: Iterable[str]) -> Experiment:
         """Set the experiments that this one extends, and return it."""
