@@ -7,8 +7,8 @@ Inputs:   features, one category per document, prior, lam. A Gaussian prior of v
 Outputs:  LinearModel with a joint certificate (objective, optimality violation, duality gap).
 Paper:    genkin_2004 section 7; the priors of its equations 10 and 11 on the weights of every category.
 
-Algorithm "dual": coordinate ascent in the dual (`textcat.learners.softmax_dual`); Gaussian prior on all weights. Its passes
-grow with the square of a feature that all documents share, such as a large constant; L-BFGS-B, which scales
+Algorithm "dual": coordinate ascent in the dual (`textcat.learners.softmax_dual`); Gaussian prior on all weights. Its
+passes grow with the square of a feature that all documents share, such as a large constant; L-BFGS-B, which scales
 features, takes over after `DUAL_PASSES`.
 Algorithm "lbfgs": rounds of L-BFGS-B. The Laplace penalty is linear in each orthant, where L-BFGS-B finds exact zeros
 at the bounds. Near the optimum the objective is flat to within rounding while the gradient is not, so Newton

@@ -173,7 +173,9 @@ def start_workers(backend: str | None, jobs: int, scheduler: str | None = None) 
         yield LocalExecutor("processes", jobs)
     elif backend == "dask" or scheduler:
         if find_spec("distributed") is None:
-            raise UsageError("Dask is not installed", hint="In the clone of textcat, run `pip install '.[dask]'`.")
+            raise UsageError(
+                "Dask is not installed", hint="In the clone of textcat, run `pip install '.[dask]'`."
+            )
         from textcat.parallel.dask_cluster import DaskExecutor  # noqa: PLC0415
 
         with closing(DaskExecutor(scheduler, jobs)) as executor:
