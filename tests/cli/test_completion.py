@@ -24,7 +24,7 @@ atexit.register(lambda: print("loaded", *(heavy & set(sys.modules)), file=sys.st
         ("textcat list exp", "plain,experiments"),
         ("textcat run ./my", "file,./my"),
         ("textcat show ./my", "file,./my"),
-        ("textcat predict models/my", "dir,models/my"),
+        ("textcat predict models/my", "file,models/my"),
     ],
 )
 def test_lines_are_completed(words: str, expected: str) -> None:

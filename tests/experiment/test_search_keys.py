@@ -44,7 +44,6 @@ LINEAR = {"loss": "logistic", "prior": "gaussian", "cost": 1.0}
         ("linear", LINEAR | {"algorithm": "row"}, False),
         ("linear", LINEAR | {"algorithm": None}, False),
         ("label_tree", {}, True),
-        ("nb_svm", {}, True),
         ("naive_bayes", {}, False),
         ("softmax", {}, False),
     ],

@@ -1,9 +1,7 @@
-"""Checks of training data, and models written by earlier versions."""
+"""Checks of training data."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 
 from textcat.errors import BadDataError, UsageError
-from textcat.experiment.steps.models import load_model, save_model
 from textcat.learners.checks import (
     as_documents,
     as_labels,
@@ -19,31 +16,8 @@ from textcat.learners.checks import (
     check_one_category_each,
     require_positive,
 )
-from textcat.linear.model import LinearModel
 
-GOLDEN = Path(__file__).parent / "golden"
 X = np.array([[1.0, 0, 2], [0, 1, 1], [3, 1, 0], [0, 0, 1], [1, 2, 0]])
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "setting", "certificates"),
-    [("linear_scorer", "svm-smo", ("tol", 1e-5), 2), ("multiclass_model", "multiclass", ("lam", 0.01), 0)],
-)
-def test_models_of_earlier_versions_are_read_and_written_anew(
-    tmp_path: Path, name: str, kind: str, setting: tuple[str, float], certificates: int
-) -> None:
-    model = load_model(GOLDEN / name)
-    assert isinstance(model, LinearModel)
-    assert np.array_equal(model.scores(X), np.load(GOLDEN / name / "scores.npy"))
-    assert model.kind == kind
-    assert model.settings[setting[0]] == setting[1]
-    assert [entry.violation for entry in model.certificate] == [None] * certificates
-    save_model(tmp_path, model)
-    old, new = (json.loads((folder / "model.json").read_text()) for folder in (GOLDEN / name, tmp_path))
-    assert new["class"] == "LinearModel"
-    assert new["certificate"] == old.get("certificate", [])
-    assert new["settings"] == old.get("settings", old.get("parameters"))
-    assert np.array_equal(load_model(tmp_path).scores(X), model.scores(X))
 
 
 def test_a_value_that_is_not_finite_is_refused_with_its_row() -> None:

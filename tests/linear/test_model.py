@@ -1,4 +1,4 @@
-"""A linear model: scores with dense and sparse weights, storage, and reading the formats of earlier versions."""
+"""A linear model: scores with dense and sparse weights, storage."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_learner_without_a_violation_stores_none():
         (
             {
                 "kind": "svm-smo",
-                "parameters": {"lam": 0.5},
+                "settings": {"lam": 0.5},
                 "certificate": [
                     {"objective": None, "gap": None, "passes": 3, "seconds": 0.0, "reason": "no mistakes"}
                 ],
@@ -67,7 +67,7 @@ def test_a_learner_without_a_violation_stores_none():
         ({"kind": "multiclass", "settings": {"learner": "softmax"}}, {"learner": "softmax"}, 0),
     ],
 )
-def test_descriptions_of_earlier_versions_are_read(description, settings, certificates):
+def test_descriptions_are_read(description, settings, certificates):
     model = LinearModel.from_arrays({"coef": COEF, "intercept": INTERCEPT}, description)
     assert (model.kind, model.settings) == (description["kind"], settings)
     assert len(model.certificate) == certificates

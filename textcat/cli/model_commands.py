@@ -64,7 +64,7 @@ add_import_option = click.option(
 
 
 @click.command("predict", epilog="Example:  textcat predict data/models/reuters_modapte/logistic news.jsonl")
-@click.argument("model", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("model", type=click.Path(path_type=Path))
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option(
     "--format",
@@ -220,7 +220,7 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
 @click.command(
     "explain", epilog="Example:  textcat explain data/models/reuters_modapte/logistic -c grain story.txt"
 )
-@click.argument("model", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("model", type=click.Path(path_type=Path))
 @click.argument("document", type=click.File("rb"), required=False)
 @click.option("-c", "--category", help="The category.  [default: the accepted ones]")
 @click.option(

@@ -1,1 +1,1 @@
-"""Learners that are not loss x prior x algorithm: naive Bayes, SMO, Winnow, MFoM trees, softmax, NB-SVM, LSI."""
+"""Learners that are not loss x prior x algorithm: naive Bayes, SMO, Winnow, MFoM trees, softmax, LSI."""

@@ -11,21 +11,11 @@ Naive Bayes 2, `fit_naive_bayes`: each category against its complement, with its
 Naive Bayes 1, `fit_multiclass_naive_bayes`: one multinomial per class, all on the same features.
     Output   score = sum_j x_j ln P(j|c) + ln P(c); the predicted class is the one with the largest score.
     P(c)   = (documents in c + lam) / (sum of that over the classes).
-
-Support vector machine on log-count ratios, `fit_nb_svm`: naive Bayes scales the features of a linear learner.
-    Problem  for each category, with p_j and q_j the numbers of its and of the other documents that contain term j,
-             plus alpha, r_j = ln((p_j / sum p) / (q_j / sum q)); minimise the mean loss of the scores w.(r * x) + b
-             plus lam times the sum of squared weights. Each category has its own features, over which its sums and
-             means are taken, and is trained alone.
-    Output   LinearModel whose weights are those of the terms: scores are X coef + intercept, as for any linear model.
-             With beta below 1, w is moved towards naive Bayes: (1 - beta) * mean |w| + beta * w.
-    Paper    Wang & Manning, "Baselines and bigrams: simple, good sentiment and topic classification", ACL 2012:
-             equations 3 (with alpha) and 4 (beta 0.25), for binary x.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,8 +30,7 @@ from textcat.learners.checks import (
     refuse_values,
     require_positive,
 )
-from textcat.linear import LinearModel, fit
-from textcat.linear.regularization import lam_from_c
+from textcat.linear import LinearModel
 
 
 def fit_naive_bayes(X: Any, Y: ArrayLike, lam: float = 0.01, mask: ArrayLike | None = None) -> LinearModel:
@@ -95,68 +84,3 @@ def _compute_log_probabilities(counts: Floats, selected: Bools, lam: float) -> F
     kept = np.where(selected, counts, 0.0)
     totals = kept.sum(axis=0) + lam * selected.sum(axis=0)
     return np.asarray(np.log(kept + lam) - np.log(np.where(totals > 0, totals, 1.0)))
-
-
-LossName = Literal["squared_hinge", "logistic", "hinge"]
-
-
-def compute_log_count_ratios(X: Any, Y: Bools, alpha: float, selected: Bools | None = None) -> Floats:
-    """Return the log-count ratio of each term for each category, terms x categories; 0 for terms not selected."""
-    present = sp.csr_matrix(X, copy=True)
-    present.eliminate_zeros()
-    present.data = np.ones_like(present.data)
-    inside = np.asarray(present.T @ Y.astype(np.float64)) + alpha
-    outside = np.asarray(present.sum(axis=0)).reshape(-1, 1) + 2 * alpha - inside
-    kept = as_mask(selected, *inside.shape)
-    ratios = _compute_log_shares(inside, kept) - _compute_log_shares(outside, kept)
-    return np.where(kept, ratios, 0.0)
-
-
-def _compute_log_shares(counts: Floats, kept: Bools) -> Floats:
-    totals = np.where(kept, counts, 0.0).sum(axis=0)
-    return np.asarray(np.log(counts / np.where(totals > 0, totals, 1.0)))
-
-
-def fit_nb_svm(
-    X: Any,
-    Y: Any,
-    *,
-    loss: LossName = "squared_hinge",
-    cost: float = 1.0,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    tol: float = 1e-4,
-    mask: Bools | None = None,
-    n_jobs: int = 1,
-) -> LinearModel:
-    """Train every category on its own ratios times the features; `mask` leaves features out by category."""
-    documents = as_documents(X)
-    labels = as_labels(Y, documents.shape[0])
-    require_positive(cost=cost, alpha=alpha, tol=tol)
-    selected = as_mask(mask, documents.shape[1], labels.shape[1])
-    ratios = compute_log_count_ratios(documents, labels, alpha, selected)
-    lam = lam_from_c(cost, documents.shape[0])
-    coef, intercept, certificates = np.zeros(ratios.shape), np.zeros(labels.shape[1]), []
-    for column in range(labels.shape[1]):
-        scaled = sp.csr_matrix(
-            (documents.data * ratios[documents.indices, column], documents.indices, documents.indptr),
-            shape=documents.shape,
-        )
-        found = fit(
-            scaled,
-            labels[:, [column]],
-            loss=loss,
-            prior="gaussian",
-            lam=lam,
-            algorithm="fast",
-            tol=tol,
-            n_jobs=n_jobs,
-        )
-        weights = np.asarray(found.coef)[:, 0]
-        mean = np.abs(weights).sum() / max(np.count_nonzero(selected[:, column]), 1)
-        weights = (1.0 - beta) * mean + beta * weights
-        coef[:, column] = weights * ratios[:, column]
-        intercept[column] = found.intercept[0]
-        certificates += list(found.certificate)
-    settings = {"learner": "nb_svm", "loss": loss, "cost": cost, "alpha": alpha, "beta": beta, "tol": tol}
-    return LinearModel(coef, intercept, certificates, settings)

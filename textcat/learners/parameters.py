@@ -111,16 +111,6 @@ class SoftmaxParameters(LearnerParameters):
         return self
 
 
-class RatioParameters(LearnerParameters):
-    """Parameters of support vector machines on log-count ratios."""
-
-    loss: Literal["squared_hinge", "logistic", "hinge"] = "squared_hinge"
-    cost: float = Field(default=1.0, gt=0)
-    alpha: float = Field(default=1.0, gt=0)
-    beta: float = Field(default=1.0, ge=0, le=1)
-    tolerance: float = Field(default=1e-4, gt=0)
-
-
 class MulticlassParameters(LearnerParameters):
     """Parameters of multiclass modified logistic regression by conjugate gradient."""
 
@@ -239,7 +229,6 @@ _OTHERS: dict[str, dict[str, Any]] = {
     "mfom": {"parameters": MeritParameters, "version": 3},
     "mfom_multicategory": {"parameters": MulticategoryMeritParameters},
     "softmax": {"parameters": SoftmaxParameters, "version": 3},
-    "nb_svm": {"parameters": RatioParameters, "version": 2, "categories_at_once": 64, "solver": "fast"},
     "label_tree": {"parameters": LabelTreeParameters, "solver": "fast"},
     "mmlr_cg": {"parameters": MulticlassParameters},
 }

@@ -108,15 +108,12 @@ class LinearModel:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]) -> LinearModel:
-        """Rebuild a model from its arrays and description, also from those of earlier versions.
-
-        Earlier versions stored the settings of some learners as `parameters`.
-        """
+        """Rebuild a model from its arrays and description."""
         return cls(
             _read_weights(arrays),
             np.asarray(_find_array(arrays, "intercept"), dtype=np.float64),
             [Certificate(**entry) for entry in description.get("certificate", ())],
-            dict(description.get("settings", description.get("parameters", {}))),
+            dict(description.get("settings", {})),
             kind=str(description.get("kind", KIND)),
         )
 

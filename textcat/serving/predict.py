@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +21,7 @@ from textcat.serving.document_files import NewDocument
 from textcat.serving.model_folders import CHECKSUMS
 from textcat.store.files import hash_file
 
-if TYPE_CHECKING:
-    from textcat.serving.number_format import ObjectWriter
-
 BATCH_SIZE = 2000
-# Numbers that Python writes before compiled code does: loading it, where it is not loaded, takes as long.
-_NUMBERS_BY_PYTHON = 2_000_000
 # Batches have fewer documents if there are so many categories that a batch would have more scores than this.
 MAX_BATCH_SCORES = 20_000_000
 
@@ -228,7 +222,6 @@ class _LineFormatter:
     def __init__(self, categories: Sequence[str], every_category: bool) -> None:
         self._names = [_encode_text(name) for name in categories]
         self._every = every_category
-        self._written = 0
         self._pattern = "{" + ", ".join(f"{name.replace('%', '%%')}: %.6g" for name in self._names) + "}"
 
     def format_batch(
@@ -262,25 +255,9 @@ class _LineFormatter:
             chosen[rows, columns] = True
             return list(map(self._format_with_null, values, chosen))
         if self._every and values.size:
-            return self._format_every(values)
+            return [self._pattern % tuple(row) for row in values.tolist()]
         pairs = ["%s: %.6g" % pair for pair in zip(labels, values[rows, columns].tolist(), strict=True)]  # noqa: UP031
         return ["{" + ", ".join(pairs[s:e]) + "}" for s, e in zip([0, *ends[:-1]], ends, strict=True)]
-
-    def _format_every(self, values: Floats) -> list[str]:
-        """Return an object of the numbers of all categories for each document."""
-        self._written += values.size
-        if self._written <= _NUMBERS_BY_PYTHON and "numba" not in sys.modules:
-            return [self._pattern % tuple(row) for row in values.tolist()]
-        return [
-            found or self._pattern % tuple(row.tolist())
-            for found, row in zip(self._writer.write(values), values, strict=True)
-        ]
-
-    @cached_property
-    def _writer(self) -> ObjectWriter:
-        from textcat.serving.number_format import ObjectWriter  # noqa: PLC0415 - loads the compiler
-
-        return ObjectWriter(self._names)
 
     def _format_with_null(self, row: Floats, chosen: NDArray[np.bool_]) -> str:
         """Write the numbers of one document, as null where a score has overflowed: JSON has no NaN."""

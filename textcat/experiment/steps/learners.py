@@ -18,7 +18,7 @@ from textcat.learners.gpd import GpdSettings, descend
 from textcat.learners.label_tree_training import fit_label_tree
 from textcat.learners.mfom import fit_mfom, fit_mfom_at, fit_multicategory_mfom
 from textcat.learners.mmlr_cg import fit_mmlr_cg
-from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes, fit_nb_svm
+from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes
 from textcat.learners.parameters import (
     LEARNERS,
     LabelTreeParameters,
@@ -30,7 +30,6 @@ from textcat.learners.parameters import (
     MulticlassParameters,
     NaiveBayesParameters,
     OnlineParameters,
-    RatioParameters,
     SmoParameters,
     SoftmaxParameters,
     TreeParameters,
@@ -78,14 +77,6 @@ def fit_polytomous(problem: LearningProblem, parameters: SoftmaxParameters, jobs
         tol=parameters.tolerance or SOFTMAX_TOLERANCES[algorithm],
         max_passes=parameters.passes,
         algorithm=algorithm,
-    )
-
-
-def fit_ratio_machine(problem: LearningProblem, parameters: RatioParameters, jobs: int) -> Model:
-    """Train each category on its log-count ratios."""
-    options = parameters.model_dump(exclude={"tolerance"})
-    return fit_nb_svm(
-        problem.X, problem.labels, tol=parameters.tolerance, mask=problem.mask, n_jobs=jobs, **options
     )
 
 
@@ -272,7 +263,6 @@ _OTHERS: dict[str, Learner[Any]] = {
     "smo": FunctionLearner("smo", fit_smo),
     "perceptron_tree": FunctionLearner("perceptron_tree", fit_perceptron_tree),
     "mfom": MeritTreeLearner("mfom"),
-    "nb_svm": FunctionLearner("nb_svm", fit_ratio_machine),
     "softmax": FunctionLearner("softmax", fit_polytomous),
     "mfom_multicategory": FunctionLearner("mfom_multicategory", fit_multicategory_merit),
     "label_tree": LabelTreeLearner("label_tree"),

@@ -46,9 +46,6 @@ MODEL_CLASSES: dict[str, Any] = {
     "LinearModel": LinearModel,
     "BinaryTrees": BinaryTrees,
     "LabelTree": LabelTree,
-    # Class names in models of earlier versions:
-    "LinearScorer": LinearModel,
-    "MulticlassModel": LinearModel,
 }
 
 

@@ -28,7 +28,7 @@ from textcat.text.tokenizers import TOKENIZERS, Tokenizer
 log = logging.getLogger(__name__)
 
 # They rise when a user's documents are read in another way, so that documents in the cache are read again.
-READER_VERSIONS = {"csv": 3, "tsv": 4, "jsonl": 4, "fasttext": 2, "folders": 2, "svmlight": 2}
+READER_VERSIONS = {"csv": 4, "tsv": 5, "jsonl": 5, "fasttext": 2, "folders": 2, "svmlight": 2}
 # Rises when names of labels are read or learned from in another way.
 LABEL_NAMES_VERSION = 2
 

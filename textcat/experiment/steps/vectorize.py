@@ -252,9 +252,6 @@ def count_names(folder: Path) -> int:
 
 def read_labels(folder: Path, part: str) -> SparseLabels:
     """Return the labels of the training or test documents of a vectorize artifact."""
-    # Earlier versions stored all bits.
-    if (folder / f"{part}.labels.bits.npy").exists():
-        return sparse.csr_array(read_mask(folder, f"{part}.labels"))
     return sparse.csr_array(read_matrix(folder, f"{part}.labels").astype(np.bool_))
 
 
