@@ -63,14 +63,18 @@ def multiverse_command(
     the same command again to resume. Of a single experiment, readings are measured and added to the file.
     """
     from textcat.experiment.run.multiverse import Laboratory, load_multiverse, measure_neighbours, summarize
+    from textcat.experiment.run.results_file import LOCAL_FOLDER, locate_results
     from textcat.experiment.spec.loading import load_experiment
     from textcat.report.multiverse_page import format_summary, read_summary, write_answers, write_multiverse
 
     place = read_command_settings(settings)
     papers, names, is_whole = _find_experiments(target, own, place)
+    # Numbers of another copy of a collection than the pinned one stay apart from those of the repository.
+    located = [locate_results(load_experiment(name), place) for name in names]
+    is_local = any(folder.is_relative_to(place.results / LOCAL_FOLDER) for folder in located)
+    root = place.results / LOCAL_FOLDER if is_local else place.results
     folders = {
-        paper: place.results / (readings.paper or load_experiment(names[0]).name)
-        for paper, readings in papers.items()
+        paper: root / (readings.paper or load_experiment(names[0]).name) for paper, readings in papers.items()
     }
     earlier: Mapping[str, Any] = (
         {} if replace else {paper: read_summary(folder) for paper, folder in folders.items()}
