@@ -24,7 +24,7 @@ ALLOWED = {
     "evaluation": {"thresholds"},
     "published": set(),
     "experiment": LEARNING | {"corpora", "published", "store", "parallel"},
-    "serving": {"corpora", "experiment", "learners", "parallel", "selection", "store", "text", "thresholds"},
+    "serving": {"corpora", "experiment", "learners", "parallel", "store", "text", "thresholds"},
     "report": {"corpora", "evaluation", "experiment", "published", "store"},
     "sklearn": {"learners", "linear", "selection", "serving", "text", "thresholds"},
 }

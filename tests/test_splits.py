@@ -78,3 +78,39 @@ def test_masks_of_a_seed_do_not_change(seed: int, mask: list[int]) -> None:
 def test_a_ratio_of_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="above 0"):
         draw_training_mask(10, seed=1, ratio=0)
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=60), st.integers(2, 6), st.integers(0, 3))
+def test_equal_documents_are_in_one_fold(texts, folds, seed):
+    groups, strata = np.array(texts), np.array(texts) % 3
+    numbers = assign_folds(len(texts), folds, seed=seed, strata=strata, groups=groups)
+    if len(set(texts)) < folds:
+        assert np.array_equal(numbers, assign_folds(len(texts), folds, seed=seed, strata=strata))
+        return
+    assert len({(text, number) for text, number in zip(texts, numbers, strict=True)}) == len(set(texts))
+    assert set(numbers) == set(range(folds))
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.integers(2, 6), st.integers(0, 3))
+def test_different_documents_are_divided_as_without_groups(strata, folds, seed):
+    given = {"seed": seed, "strata": np.array(strata)}
+    alone = np.random.default_rng(seed).permutation(len(strata))
+    expected = assign_folds(len(strata), folds, **given)
+    assert np.array_equal(assign_folds(len(strata), folds, **given, groups=alone), expected)
+
+
+def test_documents_that_are_there_twice_are_divided_evenly():
+    strata = np.repeat(np.arange(4), 50)
+    numbers = assign_folds(200, 5, seed=1, strata=strata, groups=np.arange(200) // 2)
+    assert np.array_equal(numbers[::2], numbers[1::2])
+    for stratum in range(4):
+        assert np.bincount(numbers[strata == stratum], minlength=5).tolist() == [10] * 5
+
+
+@given(st.lists(st.integers(0, 12), min_size=2, max_size=60), st.integers(0, 3))
+def test_equal_documents_are_on_one_side(texts, seed):
+    groups = np.array(texts)
+    training = draw_training_mask(len(texts), seed=seed, ratio=3, groups=groups)
+    if len(set(texts)) > 1:
+        assert not set(groups[training]) & set(groups[~training])
+    assert np.count_nonzero(~training) <= round(len(texts) / 4)

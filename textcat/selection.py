@@ -210,7 +210,7 @@ Ties = Literal["first", "last"]
 class SelectionSettings(GrowingSettings):
     """Which features each category may use."""
 
-    later = ("candidates", "ties")
+    later = ("candidates", "ties", "folds")
 
     score: Annotated[str, KnownName("selection score", lambda: SCORES)] = "gini_gain"
     features: PositiveInt | Literal["all"] = "all"
@@ -218,6 +218,7 @@ class SelectionSettings(GrowingSettings):
     minimum_documents: int = Field(default=1, ge=0)
     candidates: Literal["all", "positive"] = "all"
     ties: Ties = "first"
+    folds: Literal["inside", "once"] = "inside"
 
 
 def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSettings) -> NDArray[np.bool_]:

@@ -94,3 +94,10 @@ def test_labels_that_were_changed_come_first() -> None:
     margins = chances.max(axis=1) - chances[np.arange(2000), noisy]
     assert (np.diff(margins[found]) <= 0).all()
     assert (chances.argmax(axis=1) != noisy)[found].all()
+
+
+def test_of_equal_probabilities_the_answer_is_the_one_that_was_given() -> None:
+    """Steps of isotonic regression are equal for several labels; the higher score decides."""
+    probabilities, scores = np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([[1.0, 2.0], [2.0, 1.0]])
+    assert measure_reliability(probabilities, np.array([1, 0]), scores) == [(0.5, 1.0, 2)]
+    assert measure_reliability(probabilities, np.array([0, 1]), scores) == [(0.5, 0.0, 2)]

@@ -108,7 +108,7 @@ def test_other_values_of_undefined_ratios_are_noted(place: Place) -> None:
     other.write_text(text + "evaluation: {zero_division: 0}\n")
     place.textcat("evaluate", str(other))
     found = facts(place, f"{place.experiment}:svm", f"{other}:svm")
-    assert found["notes"] == ["F1 of both runs is computed with the zero_division of trial:svm: 1, not 0"]
+    assert found["notes"] == ["F1 of both runs is computed with the zero_division of trial:svm: skip, not 0"]
 
 
 def test_results_of_earlier_settings_are_not_taken_for_those_of_today(place: Place, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from textcat.errors import BadDataError, UsageError
 from textcat.experiment.spec.experiment import ProjectionSettings
-from textcat.experiment.steps.vectorize import scale_projection
+from textcat.experiment.steps.features import scale_projection
 from textcat.learners.lsi import learn_axes
 
 

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 from textcat.experiment.spec.experiment import ProjectionSettings
-from textcat.experiment.steps.vectorize import scale_projection
+from textcat.experiment.steps.features import scale_projection
 from textcat.learners.gpd import GpdSettings
 from textcat.learners.lsi import learn_axes
 from textcat.learners.mfom import fit_mfom, fit_mfom_at

@@ -293,7 +293,8 @@ def test_tune_returns_a_model_of_all_documents(
     assert isinstance(found, Categorizer)
     assert np.array_equal(found.predict_proba(texts), again.predict_proba(texts))
     assert len(found.categories) == 3
-    assert found.vectorizer.documents == len(texts)
+    # Where the search chose so, the names of the three labels are documents too.
+    assert found.vectorizer.documents - len(texts) in (0, 3)
     found.save(tmp_path / "tuned")
     assert Categorizer.load(tmp_path / "tuned").predict(texts) == found.predict(texts)
 

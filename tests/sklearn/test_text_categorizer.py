@@ -129,3 +129,18 @@ def test_wrong_input_is_a_value_error(rows: Any) -> None:
     with pytest.raises(AttributeError, match="no probabilities"):
         hinge = {"loss": "squared_hinge", "cost": 1}
         TextCategorizer("linear", parameters=hinge, calibration=False).fit(texts, y).predict_proba(texts)
+
+
+@pytest.mark.parametrize("method", ["temperature", "platt", "isotonic"])
+def test_it_answers_as_its_saved_model(method: str, tmp_path: Path) -> None:
+    draw = np.random.default_rng(2)
+    y = draw.choice(["a", "b", "c"], 300, p=[0.6, 0.3, 0.1])
+    words = [draw.choice([f"{label}{k}" for k in range(9)] + list("pqrstuvw"), 4) for label in y]
+    texts = [" ".join(each) for each in words]
+    fitted = TextCategorizer(calibration={"method": method}).fit(texts, y)
+    fitted.save(tmp_path / "model")
+    unseen = [" ".join(draw.choice(["a1", "b2", "c3", *"pqrstuvw"], 3)) for _ in range(400)]
+    answers = fitted.predict(unseen)
+    assert answers.tolist() == Categorizer.load(tmp_path / "model").predict(unseen)
+    by_score = fitted.classes_[fitted.decision_function(unseen).argmax(axis=1)]
+    assert (answers == by_score).all() == (method == "temperature")

@@ -162,7 +162,7 @@ def _warn_of_unused_settings(experiment: Experiment, name: str) -> None:
     """Warn of settings about features and about documents without a class that the search leaves out."""
     import logging
 
-    from textcat.experiment.steps.vectorize import keeps_all_features
+    from textcat.experiment.steps.features import keeps_all_features
 
     runs = experiment.runs.values()
     found = {
@@ -287,6 +287,13 @@ def _print_result(result: TuneResult, target: Path, place: CommandSettings) -> N
     place.print_unless_quiet(
         f"{report['metric']}: {best['value']:.2f} in cross-validation, {test:.2f} on {tests} ({measured})"
     )
+    if left_out := report["test"]["measures"].get("macro.left_out"):
+        place.print_unless_quiet(f"macro F1 leaves out {left_out:.0f} categories without test documents")
+    if best["measured_folds"] < report["folds"]:
+        place.print_unless_quiet(
+            f"The search measured the best on {best['measured_folds']} of {report['folds']} folds only: "
+            "give it more time."
+        )
     place.print_unless_quiet(report["learning_curve"]["answer"])
     for name, file in (("experiment", "tuned.yaml"), ("model", "model"), ("page", "tune.html")):
         place.print_unless_quiet(f"{name}: {target / file}")

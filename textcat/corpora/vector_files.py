@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 from textcat.corpora.cards import combine_hashes
 from textcat.corpora.collection_files import read_line_blocks
 from textcat.errors import BadDataError, DataNotAvailableError
-from textcat.splits import draw_training_mask
+from textcat.splits import draw_training_mask, number_equal_texts
 from textcat.store.files import hash_file
 
 # A larger term id means a damaged file: a model has one weight for each id up to the largest.
@@ -204,7 +204,9 @@ def open_svmlight(
     documents = len(lines.heads)
     training = np.arange(documents) < lines.file_ends[0]
     if test is None and ratio is not None:
-        training = draw_training_mask(documents, seed=seed, ratio=ratio)
+        rows = pairwise(lines.X.indptr.tolist())
+        digests = [lines.X.indices[a:b].tobytes() + lines.X.data[a:b].tobytes() for a, b in rows]
+        training = draw_training_mask(documents, seed=seed, ratio=ratio, groups=number_equal_texts(digests))
     labels = [[label for label in head.split(",") if label] for head in lines.heads]
     known = (
         tuple(sorted({label for found in labels for label in found})) if categories is None else categories

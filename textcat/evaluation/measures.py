@@ -1,7 +1,8 @@
 """Count contingency tables; compute precision, recall, F1 and errors, per category, micro and macro averaged.
 
 Measures are percentages. `zero_division` is the value of a ratio 0/0: 1 counts it as 100 (genkin_2004 section 5.4),
-0 as 0, and `skip` makes it NaN and leaves it out of every mean.
+0 as 0. `skip` counts it as 0 too, but leaves categories without documents out of every mean: what is accepted for them
+counts in micro averages only.
 
 The first axis of counts is that of the categories. Counts of bootstrap resamples have a second axis, one column for
 each resample, which the averages over categories keep.
@@ -111,17 +112,29 @@ def compute_percentage(part: Ints, whole: Ints, zero_division: ZeroDivision) -> 
 
 def precision(table: ContingencyTable, zero_division: ZeroDivision = 1) -> Floats:
     """Return the percentage of the accepted documents that are in the category."""
-    return compute_percentage(table.tp, table.tp + table.fp, zero_division)
+    return _compute_ratio(table, table.tp, table.tp + table.fp, zero_division)
 
 
 def recall(table: ContingencyTable, zero_division: ZeroDivision = 1) -> Floats:
     """Return the percentage of the category's documents that are accepted."""
-    return compute_percentage(table.tp, table.tp + table.fn, zero_division)
+    return _compute_ratio(table, table.tp, table.tp + table.fn, zero_division)
 
 
 def f1(table: ContingencyTable, zero_division: ZeroDivision = 1) -> Floats:
     """Return the harmonic mean of precision and recall, from counts (genkin_2004 equation 34)."""
-    return compute_percentage(2 * table.tp, 2 * table.tp + table.fp + table.fn, zero_division)
+    return _compute_ratio(table, 2 * table.tp, 2 * table.tp + table.fp + table.fn, zero_division)
+
+
+def _compute_ratio(table: ContingencyTable, part: Ints, whole: Ints, zero_division: ZeroDivision) -> Floats:
+    """Return a percentage for each category; NaN for those without documents that are skipped."""
+    if zero_division != "skip":
+        return compute_percentage(part, whole, zero_division)
+    return np.where(find_empty_categories(table), np.nan, compute_percentage(part, whole, 0))
+
+
+def find_empty_categories(table: ContingencyTable) -> Bools:
+    """Return which categories have no document."""
+    return np.asarray(table.tp + table.fn == 0)
 
 
 def error_rate(table: ContingencyTable) -> Floats:

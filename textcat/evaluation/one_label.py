@@ -59,10 +59,15 @@ def measure_top_accuracy(scores: Floats, labels: Ints, ks: Sequence[int]) -> dic
     return {f"accuracy.top{k}": float(100.0 * (rank < k).mean()) for k in ks if k < scores.shape[1]}
 
 
-def measure_reliability(probabilities: Floats, labels: Ints) -> list[Reliability]:
-    """Return mean best probability, share of right answers and number of documents of each bin that has any."""
+def measure_reliability(
+    probabilities: Floats, labels: Ints, ranked: Floats | None = None
+) -> list[Reliability]:
+    """Return mean best probability, share of right answers and number of documents of each bin that has any.
+
+    `ranked` has the order of the probabilities and says which of equal ones is the answer.
+    """
     best = probabilities.max(axis=1)
-    right = np.argmax(probabilities, axis=1) == labels
+    right = np.argmax(probabilities if ranked is None else ranked, axis=1) == labels
     bin_of = np.clip((best * RELIABILITY_BINS).astype(np.int64), 0, RELIABILITY_BINS - 1)
     found = []
     for number in range(RELIABILITY_BINS):

@@ -146,6 +146,8 @@ def measure_counts(
     """Return all measures of these counts by dotted name."""
     table, ranked = counts.table, counts.ranked
     result = compute_averages(table, ranked, train_counts, settings)
+    if settings.zero_division == "skip":
+        result["macro.left_out"] = float(np.count_nonzero(measures.find_empty_categories(table)))
     result["accuracy"] = counts.accuracy
     if settings.frequency_groups:
         result.update(_compute_frequency_groups(table, train_counts, settings.zero_division))

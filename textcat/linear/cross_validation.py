@@ -6,7 +6,7 @@ sum f + sqrt(2 / tau) |w|; textcat.linear.regularization turns them into lam.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -193,6 +193,37 @@ def choose_lam_by_cross_validation(
     for found in (executor or SerialExecutor()).map_items(compute, parts, tasks):
         for of_part in found if divisions > 1 else [found]:
             likelihood += of_part
+    return HyperparameterChoice(np.asarray(strengths), likelihood, np.argmax(likelihood, axis=0))
+
+
+@dataclass(frozen=True)
+class LikelihoodFold:
+    """Documents to train on with their labels and the terms of each category, and documents to score."""
+
+    kept: Any
+    kept_labels: NDArray[np.bool_]
+    mask: NDArray[np.bool_] | None
+    held: Any
+    held_labels: NDArray[np.bool_]
+
+
+def choose_lam_on_folds(
+    folds: Iterable[LikelihoodFold], documents: int, prior: str, grid: Sequence[float] | None, **settings: Any
+) -> HyperparameterChoice:
+    """Choose each category's hyperparameter where each fold has features of its own; `documents` are all of them.
+
+    Of equal likelihoods the strongest prior wins. `settings` go to `fit`.
+    """
+    strengths = np.sort(convert_grid_to_lams(prior, documents, grid))[::-1]
+    likelihood: Any = 0.0
+    for fold in folds:
+        lams = [lam * documents / len(fold.kept_labels) for lam in strengths]
+        path = walk_path(
+            fold.kept, fold.kept_labels, lams, prior=prior, mask=fold.mask, **{**settings, "loss": "logistic"}
+        )
+        likelihood = likelihood + np.array(
+            [_compute_log_likelihood(model.scores(fold.held), fold.held_labels).sum(axis=0) for model in path]
+        )
     return HyperparameterChoice(np.asarray(strengths), likelihood, np.argmax(likelihood, axis=0))
 
 

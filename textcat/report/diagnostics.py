@@ -57,7 +57,7 @@ def _find_label_errors(chain: Chain, context: RunContext, seed: int) -> list[Pro
     run = chain.settings
     if run.calibration is None or run.train_documents is not None:
         return []
-    scores = find_held_out_scores(context, chain.trained, seed, run.calibration.folds)
+    scores = find_held_out_scores(context, run, chain.trained, seed, run.calibration.folds)
     vectors = read_vectors(chain.vectorized.build_folder(context))
     rule = load_single_label_rule(chain, vectors, context)
     model = load_model(chain.trained.build_folder(context))

@@ -31,8 +31,9 @@ from textcat.experiment.steps.decide import (
     load_decision_rule,
     save_calibration,
 )
+from textcat.experiment.steps.features import scale_projection
 from textcat.experiment.steps.models import Model, load_model, save_model
-from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer, scale_projection
+from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
 from textcat.extensions import check_modules, find_owners
 from textcat.serving.document_files import NewDocument, VectorDocument
 from textcat.serving.model_folders import (

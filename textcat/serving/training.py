@@ -18,23 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from textcat.corpora.own.documents import LABEL_NAME, split_name
 from textcat.errors import UsageError
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import Experiment, RunSettings
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.decide import DecisionRule, HeldOutScores, check_probabilities, fit_thresholds
+from textcat.experiment.steps.features import FeatureSource
 from textcat.experiment.steps.held_out import score_held_out
 from textcat.experiment.steps.learner import LearningProblem, load_learner
 from textcat.experiment.steps.models import Model
-from textcat.experiment.steps.vectorize import keeps_all_features
 from textcat.learners.parameters import validate_parameters
-from textcat.selection import select_features
 from textcat.serving.categorizer import Categorizer, list_labels, list_texts
 from textcat.serving.document_files import NewDocument, read_fields
 from textcat.settings import describe_fault
-from textcat.splits import assign_folds, split_by_fold
 from textcat.text.counting import count_terms
-from textcat.text.vectorizer import Vectorizer
 from textcat.thresholds.calibration import fit_calibration, normalize_probabilities
 from textcat.thresholds.rejection import fit_rejection
 from textcat.thresholds.tuning import Floats
@@ -69,25 +67,25 @@ def train_categorizer(
     single = check_labels(texts, labels)
     run = make_run_settings(settings, single_label=single, at_least_one=all(len(each) > 0 for each in labels))
     documents = make_documents(texts, run.text.fields, labels)
-    counted = count_terms(documents, run.text, n_jobs=1)
-    vectorizer = Vectorizer.fit(
-        counted, np.ones(len(texts), dtype=np.bool_), settings=run.vector, groups=run.text.groups
-    )
     categories = sorted({label for document in documents for label in document.labels})
     _check_categories(categories, documents)
-    X, Y = vectorizer.transform(counted), counted.make_sparse_labels(categories).toarray()
-    mask = None if keeps_all_features(run.selection) else select_features(X, Y, run.selection)
-    problem = LearningProblem(X, Y, mask, seed)
+    names = _name_labels(categories, run.text.fields) if _learns_names(settings) else []
+    counted = count_terms([*documents, *names], run.text, n_jobs=1)
+    everything = np.arange(len(counted.ids))
+    source = FeatureSource(counted, everything, run, seed, single)
+    Y = counted.make_sparse_labels(categories).toarray()
+    found = source.learn(everything, everything[:0], Y)
+    problem = LearningProblem(found.kept, Y, found.mask, seed, len(names), source)
     learner, parameters = load_learner(run)
     model = learner.fit(problem, parameters, jobs)
 
     @cache
     def score_folds(folds: int) -> tuple[Floats, NDArray[np.int64]]:
-        numbers = assign_folds(len(texts), folds, seed=seed)
-        return score_held_out(run, problem, model, split_by_fold(numbers, folds), jobs), numbers
+        parts = problem.make_folds(folds, seed)
+        return score_held_out(run, problem, model, parts, jobs), problem.assign_folds(folds, seed)
 
     rule = _fit_decision_rule(run, problem, model, score_folds, categories, single_label=single)
-    return Categorizer("python", "model", categories, vectorizer, model, rule, {})
+    return Categorizer("python", "model", categories, found.vectorizer, model, rule, {})
 
 
 def make_run_settings(
@@ -117,6 +115,26 @@ def make_run_settings(
         )
     check_probabilities(run)
     return run
+
+
+def _learns_names(settings: Settings | None) -> bool:
+    """Return whether an experiment file says that names of labels are training documents."""
+    if not isinstance(settings, str | Path):
+        return False
+    return bool(load_experiment(settings).corpus.options.get("label_names"))
+
+
+def _name_labels(categories: Sequence[str], fields: Sequence[str]) -> list[NewDocument]:
+    """Return a training document for each label, whose text is its name."""
+    return [
+        NewDocument(
+            f"{LABEL_NAME}{label}",
+            dict.fromkeys(fields, "") | {fields[0]: split_name(label)},
+            (label,),
+            "train",
+        )
+        for label in categories
+    ]
 
 
 def _validate_run(merged: Mapping[str, Any], *, single_label: bool) -> RunSettings:
@@ -197,7 +215,8 @@ def _fit_decision_rule(
     single_label: bool,
 ) -> DecisionRule:
     """Return thresholds, calibration and rejection, fitted on held-out scores as their settings say."""
-    labels, priors = problem.labels, problem.labels.mean(axis=0)
+    labels = problem.own.labels
+    priors = labels.mean(axis=0)
     calibration = None
     if run.calibration is not None:
         calibration = fit_calibration(run.calibration, score_folds(run.calibration.folds)[0], labels)
@@ -230,7 +249,9 @@ def tune(
     `metric` is accuracy for one label a document and micro.f1 for several unless another is named; with
     `configurations` and without `time` the search is the same each time.
     """
-    from textcat.experiment.tune.session import TuneSettings, tune_experiment  # noqa: PLC0415 - takes long to import
+    # They take long to import.
+    from textcat.experiment.tune.session import TuneSettings, tune_experiment  # noqa: PLC0415
+    from textcat.experiment.tune.tuned import FILE  # noqa: PLC0415
 
     texts, labels = list_texts(texts), list_labels(labels)
     single = check_labels(texts, labels)
@@ -242,9 +263,9 @@ def tune(
         found = tune_experiment(
             experiment, RunContext(folder / "data", jobs=jobs), settings, folder / "tuned"
         )
-        run = next(iter(found.experiment.runs.values()))
-    kept = run.model_dump(mode="json", exclude_none=True, exclude={"evaluation", "title"})
-    return train_categorizer(texts, labels, kept, seed=experiment.seed, jobs=jobs)
+        return train_categorizer(
+            texts, labels, folder / "tuned" / FILE, seed=found.experiment.seed, jobs=jobs
+        )
 
 
 def _write_experiment(folder: Path, documents: Sequence[NewDocument], *, single_label: bool) -> Path:

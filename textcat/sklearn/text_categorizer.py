@@ -99,10 +99,12 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each text, that of the highest score."""
-        scores = self.decision_function(X)
-        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
-        return np.asarray(self.classes_[chosen])
+        """Return the class of each text, by the decision rule of the saved model: the most probable one."""
+        check_is_fitted(self)
+        accepted = self.categorizer_.decisions(
+            self.categorizer_.scores(self.categorizer_.make_documents(_check_texts(X)))
+        )
+        return np.asarray(self.classes_[accepted[:, self._columns].argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> Floats:
         """Return probabilities, texts x classes; those of a text sum to 1."""

@@ -25,6 +25,7 @@ from scipy.sparse import csr_array
 
 from textcat.errors import UsageError
 from textcat.parallel import Executor, start_workers
+from textcat.splits import digest_text
 from textcat.text.piece_counts import (
     Chunk,
     ChunkCounts,
@@ -61,7 +62,8 @@ class CountedDocuments:
     """Counts, documents x terms (CSR of int32, sorted indices, no zeros), with the names of rows and columns.
 
     `terms` are sorted by code point, those of each group if there are groups, whose last columns are before
-    `group_ends`; `ids`, `labels` and `split` have an entry for each row, in corpus order.
+    `group_ends`; `ids`, `labels` and `split` have an entry for each row, in corpus order. `texts` has equal numbers for
+    equal texts.
     """
 
     counts: csr_array
@@ -70,6 +72,7 @@ class CountedDocuments:
     labels: list[tuple[str, ...]]
     split: list[str]
     group_ends: tuple[int, ...] = ()
+    texts: NDArray[np.uint64] | None = None
 
     def in_split(self, *names: str) -> NDArray[np.bool_]:
         """Return a mask of the rows in one of the named splits."""
@@ -77,14 +80,18 @@ class CountedDocuments:
 
     def take(self, rows: NDArray[np.bool_]) -> CountedDocuments:
         """Return the rows of a mask, with all terms."""
-        kept = np.flatnonzero(rows)
+        return self.take_rows(np.flatnonzero(rows))
+
+    def take_rows(self, rows: NDArray[np.integer[Any]]) -> CountedDocuments:
+        """Return the rows with these numbers, with all terms."""
         return CountedDocuments(
-            counts=self.counts[kept],
+            counts=self.counts[rows],
             terms=self.terms,
-            ids=[self.ids[row] for row in kept],
-            labels=[self.labels[row] for row in kept],
-            split=[self.split[row] for row in kept],
+            ids=[self.ids[row] for row in rows],
+            labels=[self.labels[row] for row in rows],
+            split=[self.split[row] for row in rows],
             group_ends=self.group_ends,
+            texts=None if self.texts is None else self.texts[rows],
         )
 
     def make_sparse_labels(self, categories: Sequence[str]) -> csr_array[Any]:
@@ -131,6 +138,12 @@ class _DocumentLog:
     labels: list[tuple[str, ...]] = field(default_factory=list)
     split: list[str] = field(default_factory=list)
     fields: set[str] = field(default_factory=set)
+    digests: list[bytes] = field(default_factory=list)
+
+    @property
+    def texts(self) -> NDArray[np.uint64]:
+        """A number for each text."""
+        return np.frombuffer(b"".join(self.digests), dtype="<u8").astype(np.uint64)
 
     def chunks(self, documents: Iterable[TextDocument], settings: TextSettings, size: int) -> Iterator[Chunk]:
         """Yield the texts of the documents by group of fields, in chunks of `size` documents."""
@@ -142,10 +155,12 @@ class _DocumentLog:
             self.labels += [tuple(document.labels) for document in batch]
             self.split += [document.split for document in batch]
             self.fields.update(*[document.fields for document in batch])
-            yield [
+            chunk: Chunk = [
                 tuple([clean("\n".join([doc.fields.get(n, "") for n in names])) for names in groups])
                 for doc in batch
             ]
+            self.digests += [digest_text(*texts) for texts in chunk]
+            yield chunk
 
 
 def count_terms(
@@ -181,7 +196,7 @@ def count_terms(
         found = _stack_counts([part[group] for part in parts], len(log.ids), matrix.shape[0]) @ matrix
         counts = counts + found if group else found
     _sort_columns(counts)
-    return CountedDocuments(counts, terms, log.ids, log.labels, log.split)
+    return CountedDocuments(counts, terms, log.ids, log.labels, log.split, texts=log.texts)
 
 
 def _count_groups(
@@ -203,7 +218,9 @@ def _count_groups(
     if log.ids and not missing_fields:
         _refuse_unknown_fields(settings, log.fields)
     found = collector.collect()
-    return CountedDocuments(found.counts, found.terms, log.ids, log.labels, log.split, found.group_ends)
+    return CountedDocuments(
+        found.counts, found.terms, log.ids, log.labels, log.split, found.group_ends, log.texts
+    )
 
 
 def _count_serially(

@@ -289,6 +289,18 @@ def fit_calibration(settings: CalibrationSettings, scores: Floats, labels: Bools
     return _FITTERS[settings.method](scores, labels)
 
 
+def calibrate_held_out(
+    settings: CalibrationSettings, scores: Floats, labels: Bools, folds: NDArray[np.int64]
+) -> Floats:
+    """Return the probabilities of the documents of each fold by the calibration of the other folds."""
+    probabilities = np.empty(scores.shape)
+    for fold in np.unique(folds):
+        own, others = folds == fold, folds != fold
+        fitted = fit_calibration(settings, scores[others], labels[others])
+        probabilities[own] = fitted.probabilities(scores[own])
+    return probabilities
+
+
 def join_calibrations(parts: Sequence[Calibration]) -> Calibration:
     """Return the calibration of consecutive blocks of categories as one."""
     arrays = [vars(part) for part in parts]

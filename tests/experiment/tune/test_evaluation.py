@@ -139,8 +139,9 @@ def test_counts_of_groups_are_joined_as_if_counted_together(tmp_path: Path) -> N
         if name == "joined":
             documents.store_counts(groups)
         text = experiment.text.model_copy(update={"groups": groups})
-        corpus = documents.experiment.corpus
-        step = make_tokenize_step(corpus, text, documents.folder, documents.fingerprint)
+        step = make_tokenize_step(
+            documents.experiment, text, documents.folder, documents.fingerprint, keeps_texts=True
+        )
         assert (documents.context.store.find(step.recipe) is not None) == (name == "joined")
         folder = step.build_folder(documents.context)
         files.append(

@@ -34,6 +34,8 @@ from textcat.experiment.tune.space import NAMES, Configuration, Space
 from textcat.learners.parameters import validate_parameters
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_variance
+from textcat.serving.categorizer import Categorizer
+from textcat.serving.export import assemble_categorizer
 from textcat.store.arrays import read_array
 from textcat.thresholds.calibration import fit_platt
 from textcat.thresholds.rules import set_thresholds
@@ -208,6 +210,20 @@ def test_a_fold_learns_from_all_names(tmp_path: Path) -> None:
         inner = problem.rows(kept)
         assert (inner.documents, inner.names) == (10, 3)
         assert {row for _, each in inner.make_folds(2, 1) for row in each} == set(range(10))
+
+
+def test_a_model_made_in_python_learns_the_names_that_the_file_asks_for(tmp_path: Path) -> None:
+    plan, context = run_with_names(tmp_path, False, calibration={"method": "temperature", "folds": 3})
+    by_command = assemble_categorizer(plan, plan.chains[0], context)
+    lines = (tmp_path / "few.csv").read_text().splitlines()[1:]
+    rows = [line.split(",") for line in lines if line.endswith(",train")]
+    texts, labels = [row[1] for row in rows], [row[2] for row in rows]
+    in_python = Categorizer.fit(texts, labels, tmp_path / "few.yaml")
+    own = [list(by_command.categories).index(name) for name in in_python.categories]
+    assert len(own) == 3 and len(texts) == 15
+    documents = in_python.make_documents(texts)
+    np.testing.assert_allclose(in_python.scores(documents), by_command.scores(documents)[:, own], rtol=1e-6)
+    np.testing.assert_allclose(in_python.decision_rule.priors, by_command.decision_rule.priors[own])
 
 
 def test_names_are_not_counted_as_documents(tmp_path: Path) -> None:

@@ -13,15 +13,21 @@ import yaml
 
 from tests.experiment.tune.tuning import read_own, tune, write_questions
 from textcat.errors import BadDataError, UsageError
+from textcat.evaluation.measures import count_contingency, macro_f1
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.steps.block_outcome import read_decisions
 from textcat.experiment.steps.vectorize import read_vectors
+from textcat.experiment.tune import documents as tune_documents
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator
+from textcat.experiment.tune.findings import measure_calibration_of_folds
 from textcat.experiment.tune.space import Configuration, Space
 from textcat.linear.training import ALGORITHMS
+from textcat.serving.categorizer import Categorizer
+from textcat.thresholds.calibration import fit_calibration
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -32,6 +38,111 @@ def test_the_tuned_experiment_gives_the_reported_results_elsewhere(tmp_path: Pat
     again = collect_results(plan, context)["runs"]["tuned"]["measures"]
     assert again == result.report["test"]["measures"]
     assert result.report["metric"] == ("micro.f1" if several else "accuracy")
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_held_out_scores_are_those_of_models_of_the_other_documents(
+    tmp_path: Path, several: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tune_documents, "FEW_DOCUMENTS", 3)
+    table = write_questions(tmp_path / "questions.csv", several=several)
+    experiment = read_own(table)
+    result = tune(tmp_path, experiment)
+    evaluator, held_out = result.search.evaluator, result.held_out
+    rows = [line.split(",") for line in table.read_text().splitlines()[1:]]
+    known = {number: (text, labels) for number, text, labels, _ in rows}
+    own = [known[number] for number in evaluator.documents.ids[: evaluator.documents.number]]
+    right = 0
+    for fold, (kept, held) in enumerate(evaluator.folds):
+        texts, labels = zip(*(own[row] for row in kept), strict=True)
+        categorizer = Categorizer.fit(
+            texts,
+            [each.split("|") for each in labels] if several else labels,
+            tmp_path / "out" / "tuned.yaml",
+        )
+        documents = categorizer.make_documents([own[row][0] for row in held])
+        assert list(categorizer.categories) == evaluator.documents.categories
+        np.testing.assert_array_equal(held_out.folds[held], fold)
+        np.testing.assert_allclose(held_out.scores[held], categorizer.scores(documents), atol=1e-9)
+        right += np.count_nonzero(categorizer.scores(documents).argmax(axis=1) == [
+            evaluator.documents.categories.index(own[row][1].split("|")[0]) for row in held
+        ])  # fmt: skip
+    if not several:
+        assert result.report["best"]["value"] == pytest.approx(100 * right / len(own))
+
+
+def test_the_seed_of_the_search_is_that_of_the_tuned_experiment(tmp_path: Path) -> None:
+    experiment = read_own(write_questions(tmp_path / "questions.csv"))
+    result = tune(tmp_path, experiment, configurations=1, seed=4)
+    assert result.experiment.seed == 4
+    problem = result.plan.chains[0].assemble_problem(RunContext(tmp_path / "data"))
+    for own, of_search in zip(problem.make_folds(3, 4), result.search.evaluator.folds, strict=True):
+        np.testing.assert_array_equal(own[1], of_search[1])
+
+
+def test_a_search_without_time_has_a_learning_curve_of_whole_folds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Space, "first_rung_words", 150, raising=False)
+    monkeypatch.setattr(Evaluator, "has_small_fold", True)
+    experiment = read_own(write_questions(tmp_path / "questions.csv", documents=600))
+    result = tune(tmp_path, experiment, seconds=0.0)
+    curve, evaluator = result.report["learning_curve"], result.search.evaluator
+    assert result.report["best"]["measured_folds"] == 0
+    assert curve["documents"] == [33, 66, 134, 266]
+    whole = [
+        evaluator.measure(result.held_out.scores[part[1]], part)["default"] for part in evaluator.folds[:2]
+    ]
+    assert curve["values"][-1] == pytest.approx(np.mean(whole), abs=1e-3)
+    assert curve["value"] == pytest.approx(result.report["best"]["value"], abs=1e-3)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_probabilities_of_the_page_are_those_of_the_model(tmp_path: Path, several: bool) -> None:
+    result = tune(tmp_path, read_own(write_questions(tmp_path / "questions.csv", several=several)))
+    calibration = result.plan.chains[0].settings.calibration
+    assert calibration is not None
+    assert calibration.method == ("platt" if several else "temperature")
+    held_out, documents = result.held_out, result.search.evaluator.documents
+    probabilities = np.empty(held_out.scores.shape)
+    labels = documents.labels[: documents.number]
+    for fold in range(3):
+        own = held_out.folds == fold
+        fitted = fit_calibration(calibration, held_out.scores[~own], labels[~own])
+        probabilities[own] = fitted.probabilities(held_out.scores[own])
+    expected = measure_calibration_of_folds(probabilities, labels, single_label=not several)
+    assert result.report["calibration"] == expected
+
+
+def test_macro_f1_has_one_definition(tmp_path: Path) -> None:
+    table = write_questions(tmp_path / "questions.csv", several=True)
+    lines = table.read_text().splitlines()
+    # No test document has the label `odd`, whose word some of them have.
+    table.write_text("\n".join(line.replace("|odd,test", ",test") for line in lines) + "\n")
+    experiment = read_own(table)
+    result = tune(tmp_path, experiment, metric="macro.f1")
+    plain = {"zero_division": "skip"}
+    assert result.experiment.evaluation.model_dump(include={"zero_division"}) == plain
+    chain, context = result.plan.chains[0], RunContext(tmp_path / "data")
+    decided = read_decisions(chain.evaluated.build_folder(context)).toarray()
+    labels = read_vectors(chain.vectorized.build_folder(context)).test_labels.toarray()
+    assert decided.any(axis=0).all() and np.count_nonzero(labels.any(axis=0)) == 3
+    by_hand = [
+        200 * (decided & labels)[:, k].sum() / (decided[:, k].sum() + labels[:, k].sum())
+        for k in np.flatnonzero(labels.any(axis=0))
+    ]
+    measures = result.report["test"]["measures"]
+    assert result.report["test"]["metric"] == measures["macro.f1"] == pytest.approx(np.mean(by_hand))
+    assert measures["macro.left_out"] == 1
+    own, right = result.held_out.decisions, result.search.evaluator.documents.labels
+    found = macro_f1(count_contingency(own, right[: len(own)]), "skip")
+    assert result.report["best"]["value"] == pytest.approx(found)
+    data = yaml.safe_load((tmp_path / "questions.yaml").read_text())
+    del data["evaluation"]
+    data["runs"] = {"only": {"learner": "naive_bayes"}}
+    (tmp_path / "other.yaml").write_text(yaml.safe_dump(data))
+    plan, _ = run_experiment(load_experiment(tmp_path / "other.yaml"), context)
+    assert collect_results(plan, context)["runs"]["only"]["measures"]["macro.left_out"] == 1
 
 
 def _without_path(folder: Path) -> Any:

@@ -37,7 +37,7 @@ from textcat.corpora.own.tables import (
     to_text,
 )
 from textcat.errors import BadDataError, UsageError
-from textcat.splits import draw_training_mask
+from textcat.splits import digest_text, draw_training_mask, number_equal_texts
 from textcat.store.files import hash_file
 from textcat.yaml_reader import find_near_names
 
@@ -172,6 +172,7 @@ class OwnDocuments(CountingCorpus):
         self.same_name = same_name
         self.label_names = label_names
         self._named = 0
+        self._texts: list[bytes] = []
         self.label_separator = label_separator
         self.encoding = encoding
         self.closed = None if categories is None else tuple(categories)
@@ -200,6 +201,7 @@ class OwnDocuments(CountingCorpus):
         """Yield the documents; without `side`, all are training documents."""
         seen: set[str] = set()
         labels: list[tuple[str, ...]] = []
+        texts: list[bytes] = []
         for number, (row, side) in enumerate(self._read_rows(problems), 1):
             # Spreadsheets write rows without any value after the last one.
             if self.name in ("csv", "tsv") and not any(value.strip() for value in row.values.values()):
@@ -209,9 +211,14 @@ class OwnDocuments(CountingCorpus):
                 document = self._ensure_unique_id(document, seen, problems)
             if document is not None:
                 seen.add(document.id)
+                if self._is_drawn:
+                    # Documents without text are told apart by their ids.
+                    known = any(document.fields.values())
+                    texts.append(digest_text(*document.fields.values()) if known else document.id.encode())
                 if self.label_names:
                     labels.append(document.labels if document.split == "train" else ())
                 yield document
+        self._texts = texts
         if self.label_names:
             self._named = 0
             sides = self.draw_sides(len(labels)) or ["train"] * len(labels)
@@ -354,11 +361,15 @@ class OwnDocuments(CountingCorpus):
         yield from self._read(self.problems)
 
     def draw_sides(self, documents: int) -> list[Split] | None:
-        """Return the side of each document, or None where the documents have sides of their own."""
+        """Return the side of each document, or None where the documents have sides of their own.
+
+        Documents of equal text are on one side.
+        """
         if not self._is_drawn:
             return None
         own = documents - self._named
-        training = draw_training_mask(own, seed=self.seed, ratio=cast(float, self.ratio))
+        groups = number_equal_texts(self._texts)
+        training = draw_training_mask(own, seed=self.seed, ratio=cast(float, self.ratio), groups=groups)
         sides: list[Split] = ["train" if chosen else "test" for chosen in training]
         return sides + ["train"] * self._named
 

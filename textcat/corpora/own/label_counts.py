@@ -101,9 +101,10 @@ class LabelCounts:
         if known := sum(number for text, number in test.items() if text in train):
             counted = "1 test document has" if known == 1 else f"{known:,} test documents have"
             lines.append(f"{counted} the text of a training document, which makes results too good")
-        elif (repeated := train.total() - len(train)) and not test:
+        if repeated := train.total() - len(train):
+            counted = "1 document has" if repeated == 1 else f"{repeated:,} documents have"
             lines.append(
-                f"{repeated:,} documents have the text of an earlier one; both sides of a split may get it"
+                f"{counted} the text of an earlier one; equal texts stay together in splits and folds"
             )
         return lines
 

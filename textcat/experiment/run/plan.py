@@ -28,8 +28,6 @@ class Chain(LearningSteps):
     """The steps of one run in one repetition."""
 
     run: str
-    repeat: int
-    tokenized: Step
     trained: Step
     calibrated: Step | None
     decided: Step
@@ -79,19 +77,22 @@ def make_plan(experiment: Experiment, corpus_folder: Path, fingerprint: str) -> 
 
 def _make_chain(experiment: Experiment, name: str, repeat: int, folder: Path, fingerprint: str) -> Chain:
     run, seed = experiment.runs[name], experiment.seed
-    tokenized = make_tokenize_step(experiment, run.text, folder, fingerprint)
+    tokenized = make_tokenize_step(
+        experiment, run.text, folder, fingerprint, keeps_texts=run.selection.folds == "inside"
+    )
     vectorized = make_vectorize_step(experiment, run, repeat, tokenized)
     selected = make_select_step(run, vectorized)
     # Latent dimensions do not depend on labels: compute them with all categories, so that experiments share them.
     corpus = experiment.corpus.model_copy(update={"learn": None})
     unlabelled = make_vectorize_step(experiment.model_copy(update={"corpus": corpus}), run, repeat, tokenized)
     projected = make_project_step(run, seed, unlabelled)
-    source = LearningSteps(run, seed, vectorized, selected, projected)
+    source = LearningSteps(
+        run, seed, experiment.corpus, experiment.resample, repeat, tokenized, vectorized, selected, projected
+    )
     trained = make_train_step(source)
     calibrated = make_calibrate_step(source, trained)
     decided = make_decide_step(source, trained, calibrated)
     evaluated = make_evaluate_step(experiment, source, trained, decided, calibrated)
     return Chain(
-        **vars(source), run=name, repeat=repeat, tokenized=tokenized, trained=trained, calibrated=calibrated,
-        decided=decided, evaluated=evaluated,
-    )  # fmt: skip
+        **vars(source), run=name, trained=trained, calibrated=calibrated, decided=decided, evaluated=evaluated
+    )

@@ -319,7 +319,7 @@ def _describe_probabilities(
     probabilities: Floats, ranked: Floats, labels: Ints, outside: int
 ) -> dict[str, Any]:
     """Return `measures`, `reliability` and `risk_coverage`; a document out of scope is wrong if it is answered."""
-    reliability = measure_reliability(probabilities, labels)
+    reliability = measure_reliability(probabilities, labels, ranked)
     best, columns = Rejection(0.0, outside).find_best(probabilities, ranked)
     right = columns == labels
     return {

@@ -105,6 +105,15 @@ class RunSettings(GrowingSettings):
     threshold: ThresholdSettings = Field(default_factory=ThresholdSettings)
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
 
+    @model_validator(mode="after")
+    def _check_divisions(self) -> RunSettings:
+        if self.search and self.search.own_divisions and self.selection.folds == "inside":
+            raise ValueError(
+                "own_divisions of `search` need `selection: {folds: once}`: "
+                "with a division for each category, no fold can learn features of its own"
+            )
+        return self
+
 
 class ComparisonSettings(StrictSettings):
     """Two runs whose errors are compared, category by category."""
@@ -191,6 +200,17 @@ class Experiment(StrictSettings):
         return runs
 
     @model_validator(mode="after")
+    def _check_folds(self) -> Experiment:
+        if self.corpus.name in (*OWN_TEXT_FORMATS, "svmlight") and not self.paper:
+            for name, run in self.runs.items():
+                if run.selection.folds == "once":
+                    raise ValueError(
+                        f"run {name!r}: `folds: once` of `selection` is for the experiments of the papers; "
+                        "held-out values of your own documents would be too high; write `folds: inside`"
+                    )
+        return self
+
+    @model_validator(mode="after")
     def _check_temperature(self) -> Experiment:
         settings = [self.calibration, *(run.calibration for run in self.runs.values())]
         if any(each and each.method == "temperature" for each in settings) and not self.corpus.single_label:
@@ -225,7 +245,7 @@ class Experiment(StrictSettings):
         """Give each run the experiment's text, vector, ... settings, overridden key by key by its own."""
         if not isinstance(data, dict) or not isinstance(data.get("runs"), dict):
             return data
-        data = _with_own_tokenizer(data)
+        data = _with_own_defaults(data)
         runs = {
             name: _merge_shared_settings(run, data) if isinstance(run, dict) else run
             for name, run in data["runs"].items()
@@ -250,15 +270,20 @@ OPTIONAL_SECTIONS = ("projection", "calibration", "reject")
 SHARED_BY_RUNS = ("text", "vector", "selection", *OPTIONAL_SECTIONS, "threshold", "evaluation")
 
 
-def _with_own_tokenizer(data: dict[str, Any]) -> dict[str, Any]:
-    """Set a tokenizer for any script if an experiment on the user's own documents names none."""
-    corpus, text = data.get("corpus"), data.get("text", {})
+def _with_own_defaults(data: dict[str, Any]) -> dict[str, Any]:
+    """Set what an experiment on the user's own documents does not name: a tokenizer for any script, and macro averages.
+
+    Categories without test documents are left out of them and counted.
+    """
+    corpus, evaluation = data.get("corpus"), data.get("evaluation", {})
     name = (
         corpus.name if isinstance(corpus, CorpusSettings) else isinstance(corpus, dict) and corpus.get("name")
     )
-    if name not in OWN_TEXT_FORMATS or not isinstance(text, dict):
-        return data
-    return data | {"text": {"tokenizer": OWN_TOKENIZER} | text}
+    if name in (*OWN_TEXT_FORMATS, "svmlight") and isinstance(evaluation, dict):
+        data = data | {"evaluation": {"zero_division": "skip"} | evaluation}
+    if name in OWN_TEXT_FORMATS and isinstance(text := data.get("text", {}), dict):
+        data = data | {"text": {"tokenizer": OWN_TOKENIZER} | text}
+    return data
 
 
 def _merge_shared_settings(run: dict[str, Any], experiment: dict[str, Any]) -> dict[str, Any]:

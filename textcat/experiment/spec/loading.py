@@ -14,7 +14,7 @@ from textcat.errors import UsageError
 from textcat.experiment.spec.config_files import find_config_folders, find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.decide import check_probabilities
-from textcat.experiment.steps.vectorize import keeps_all_features
+from textcat.experiment.steps.features import keeps_all_features
 from textcat.extensions import import_module
 from textcat.learners.parameters import LEARNERS, validate_parameters
 from textcat.yaml_reader import (

@@ -26,7 +26,6 @@ from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, is_too_large, load_model, map_score_blocks
 from textcat.experiment.steps.vectorize import LearningSteps, read_vectors
 from textcat.learners.parameters import LEARNERS
-from textcat.splits import assign_folds
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import (
@@ -84,7 +83,7 @@ def make_calibrate_step(source: LearningSteps, trained: Step) -> Step | None:
     recipe = Recipe(
         "calibrate",
         1,
-        {**settings.model_dump(mode="json"), "seed": source.seed},
+        {**settings.model_dump(mode="json"), "seed": source.seed, **source.describe_folds()},
         make_recipe_inputs(model=trained),
     )
 
@@ -241,6 +240,8 @@ def make_decide_step(source: LearningSteps, trained: Step, calibrated: Step | No
     if calibrated and (run.threshold.rule == "expected-f1" or run.reject):
         needs["calibration"] = calibrated
     parameters = {**run.threshold.model_dump(mode="json"), "seed": source.seed}
+    if run.threshold.cross_validated or run.reject:
+        parameters |= source.describe_folds()
     if run.reject:
         parameters["reject"] = run.reject.model_dump(mode="json")
     # Version 2: a category without positive documents accepts none; 3: the shared threshold is that of all categories.
@@ -314,7 +315,7 @@ def _tune_in_blocks(context: RunContext, run: RunSettings, trained: Step, proble
         model = load_model(trained.build_folder(context))
         work = partial(_set_block_thresholds, rule, documents.label_matrix, None)
         return np.concatenate(list(map_score_blocks(context, model, documents.X, work)))
-    numbers = assign_folds(problem.documents, rule.folds, seed=problem.seed)
+    numbers = problem.assign_folds(rule.folds, problem.seed)
     held_out = partial(_set_block_thresholds, rule, documents.label_matrix, numbers)
     thresholds = map_held_out_blocks(context, run, problem, trained, rule.folds, held_out)
     return np.concatenate(list(thresholds))

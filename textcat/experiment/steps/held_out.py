@@ -6,7 +6,7 @@ Thresholds and calibrations are fitted to the held-out scores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from textcat.experiment.steps.learner import Fold, LearningProblem, find_learner
 from textcat.experiment.steps.models import BlockResult, Model, choose_block_width, load_model
 from textcat.learners.parameters import validate_parameters
 from textcat.linear.model import LinearModel
-from textcat.splits import assign_folds
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, read_json, write_array
 from textcat.thresholds.rules import set_thresholds
@@ -106,7 +105,7 @@ def _evaluate_trial(trials: _TrialInputs, task: tuple[list[float], int]) -> list
     """Return the criterion of some values of the grid on one fold."""
     run, search = trials.run, trials.search
     values, fold = task
-    inner, outer = (trials.problem.rows(rows) for rows in trials.parts[fold])
+    inner, outer = trials.problem.divide(trials.parts[fold])
     grid = [validate_parameters(run.learner, {**run.parameters, search.parameter: each}) for each in values]
     found = []
     own = inner.own
@@ -141,9 +140,9 @@ def load_held_out_scores(
 
     Names of labels are no documents: they have no scores, and are learned from in each fold.
     """
-    numbers = assign_folds(problem.documents, folds, seed=problem.seed)
+    numbers = problem.assign_folds(folds, problem.seed)
     parts = problem.make_folds(folds, problem.seed)
-    recipe = _make_recipe(trained, problem.seed, folds)
+    recipe = _make_recipe(run, trained, problem.seed, folds)
 
     def make(target: Path) -> None:
         run_of_folds = _fix_searched_value(run, trained, context)
@@ -182,7 +181,11 @@ def map_held_out_blocks(
     parts = problem.make_folds(folds, problem.seed)
     model = load_model(trained.build_folder(context))
     run_of_folds = _fix_searched_value(run, trained, context)
-    shared = _BlockInputs(run_of_folds, problem, model, context.jobs_per_task, parts, work=work)
+    divided = [] if problem.source is None else [problem.divide(fold) for fold in parts]
+    whole = replace(problem, source=None)
+    shared = _BlockInputs(
+        run_of_folds, whole, model, context.jobs_per_task, parts, work=work, divided=divided
+    )
     width = choose_block_width(documents, MAX_HELD_OUT_SCORES)
     blocks = [slice(first, min(first + width, categories)) for first in range(0, categories, width)]
     title = f"folds of {run.title or run.learner}"
@@ -194,11 +197,16 @@ def map_held_out_blocks(
 
 def _use_block(shared: _BlockInputs, block: slice) -> Any:
     """Return the result of the work on the held-out scores of a block of categories."""
-    problem = shared.problem.restrict(np.arange(block.start, block.stop))
+    categories = np.arange(block.start, block.stop)
+    problem = shared.problem.restrict(categories)
+    if shared.divided:
+        learner, parameters = load_learner(shared.run)
+        pairs = ((inner.restrict(categories), outer.restrict(categories)) for inner, outer in shared.divided)
+        found = [learner.score_fold(pair, parameters, shared.jobs) for pair in pairs]
+        return shared.work(block.start, _join_folds(problem, shared.parts, found))
     model: Any = shared.model
     part = model.select_categories(block.start, block.stop) if isinstance(model, LinearModel) else model
-    run = shared.run
-    return shared.work(block.start, score_held_out(run, problem, part, shared.parts, shared.jobs))
+    return shared.work(block.start, score_held_out(shared.run, problem, part, shared.parts, shared.jobs))
 
 
 def score_held_out(
@@ -208,21 +216,29 @@ def score_held_out(
 
     `model` was trained on all rows.
     """
-    found = _score_fold_batch(_FoldInputs(run, problem, model, jobs), parts)
+    return _join_folds(problem, parts, _score_fold_batch(_FoldInputs(run, problem, model, jobs), parts))
+
+
+def _join_folds(problem: LearningProblem, parts: Sequence[Fold], found: Sequence[Floats]) -> Floats:
+    """Return the scores of all folds in the order of the documents."""
     scores = np.empty((problem.documents, problem.shape[1]), dtype=np.float64)
     for (_, held), held_out in zip(parts, found, strict=True):
         scores[held] = held_out
     return scores
 
 
-def find_held_out_scores(context: RunContext, trained: Step, seed: int, folds: int) -> Floats | None:
+def find_held_out_scores(
+    context: RunContext, run: RunSettings, trained: Step, seed: int, folds: int
+) -> Floats | None:
     """Return the scores that `load_held_out_scores` has built, or None."""
-    found = context.store.find(_make_recipe(trained, seed, folds))
+    found = context.store.find(_make_recipe(run, trained, seed, folds))
     return read_array(found.folder, "scores") if found else None
 
 
-def _make_recipe(trained: Step, seed: int, folds: int) -> Recipe:
-    return Recipe("held_out", 2, {"folds": folds, "seed": seed}, make_recipe_inputs(model=trained))
+def _make_recipe(run: RunSettings, trained: Step, seed: int, folds: int) -> Recipe:
+    once = run.selection.folds == "once"
+    parameters = {"folds": folds, "seed": seed, **({} if once else {"folds_learn": run.selection.folds})}
+    return Recipe("held_out", 2, parameters, make_recipe_inputs(model=trained))
 
 
 def _fix_searched_value(run: RunSettings, trained: Step, context: RunContext) -> RunSettings:
@@ -242,12 +258,13 @@ def _score_parts(
     if run.search:
         for kept, held in parts:
             # The values are searched again without the documents of the fold.
-            model = search_parameter(run, problem.rows(kept), context).model
-            yield [model.scores(problem.rows(held).X)]
+            inner, outer = problem.divide((kept, held))
+            yield [search_parameter(run, inner, context).model.scores(outer.X)]
         return
     model = load_model(trained.build_folder(context))
     shared = _FoldInputs(run, problem, model, context.jobs_per_task)
-    together = context.executor is None and find_learner(run.learner).shares_folds
+    shares = problem.source is None and find_learner(run.learner).shares_folds
+    together = context.executor is None and shares
     batches = [parts] if together else [[part] for part in parts]
     yield from context.map_items(_score_fold_batch, shared, batches)
 
@@ -268,6 +285,7 @@ class _BlockInputs(_FoldInputs):
     """Inputs that all blocks of categories share, and what is done with their scores."""
 
     work: Callable[[int, Floats], Any] = field(kw_only=True)
+    divided: Sequence[tuple[LearningProblem, LearningProblem]] = ()
 
 
 def _score_fold_batch(shared: _FoldInputs, parts: Sequence[Fold]) -> list[Floats]:

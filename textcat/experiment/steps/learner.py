@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 from textcat.evaluation.measures import make_dense_labels
+from textcat.evaluation.one_label import find_columns
 from textcat.experiment.spec.experiment import RunSettings, SearchSettings
+from textcat.experiment.steps.features import FeatureSource, find_equal_documents
 from textcat.experiment.steps.models import Model
 from textcat.learners.parameters import LearnerParameters, validate_parameters
 from textcat.linear.cross_validation import HyperparameterChoice
 from textcat.linear.mapped_arrays import select_rows
 from textcat.parallel import Executor
-from textcat.splits import make_folds
+from textcat.splits import assign_folds, split_by_fold
 
 # Rows to train on and rows to score.
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -31,7 +33,7 @@ class LearningProblem:
 
     `label_matrix` is documents x categories, sparse or a bool array: all labels of a large collection do not fit
     into memory as an array. The last `names` rows are names of labels: they are learned from, but neither held out nor
-    decided.
+    decided. `source` has what folds need to learn features of their own; without it they use those of all documents.
     """
 
     X: Any
@@ -39,6 +41,7 @@ class LearningProblem:
     mask: NDArray[np.bool_] | None
     seed: int
     names: int = 0
+    source: FeatureSource | None = None
 
     @property
     def labels(self) -> NDArray[np.bool_]:
@@ -64,13 +67,40 @@ class LearningProblem:
     def restrict(self, categories: NDArray[Any]) -> LearningProblem:
         """Return the same documents with some of the categories."""
         mask = None if self.mask is None else np.ascontiguousarray(self.mask[:, categories])
-        return LearningProblem(self.X, self.label_matrix[:, categories], mask, self.seed, self.names)
+        return replace(self, label_matrix=self.label_matrix[:, categories], mask=mask)
 
     def rows(self, documents: NDArray[Any]) -> LearningProblem:
-        """Return some of the rows, in ascending order, with all categories."""
-        chosen = self.label_matrix[documents]
-        names = int(np.count_nonzero(documents >= self.documents)) if self.names else 0
-        return LearningProblem(select_rows(self.X, documents), chosen, self.mask, self.seed, names)
+        """Return some of the rows, in ascending order, with all categories and the same features."""
+        return replace(
+            self,
+            X=select_rows(self.X, documents),
+            label_matrix=self.label_matrix[documents],
+            names=int(np.count_nonzero(documents >= self.documents)) if self.names else 0,
+            source=None if self.source is None else self.source.take(documents),
+        )
+
+    def divide(self, fold: Fold) -> tuple[LearningProblem, LearningProblem]:
+        """Return the problem of a fold's training rows and that of its held-out rows.
+
+        The features are learned from the training rows, which may have fewer terms than all.
+        """
+        kept, held = fold
+        if self.source is None:
+            return self.rows(kept), self.rows(held)
+        labels = np.ascontiguousarray(make_dense_labels(self.label_matrix[kept]))
+        found = self.source.learn(kept, held, labels)
+        inner = replace(
+            self,
+            X=found.kept,
+            label_matrix=self.label_matrix[kept],
+            mask=found.mask,
+            names=int(np.count_nonzero(kept >= self.documents)) if self.names else 0,
+            source=self.source.take(kept),
+        )
+        outer = replace(
+            inner, X=found.held, label_matrix=self.label_matrix[held], names=0, source=self.source.take(held)
+        )
+        return inner, outer
 
     def add_names(self, documents: NDArray[Any]) -> NDArray[Any]:
         """Return rows of documents followed by those of the names of labels."""
@@ -78,9 +108,26 @@ class LearningProblem:
             np.concatenate([documents, np.arange(self.documents, self.shape[0])]) if self.names else documents
         )
 
+    def assign_folds(self, folds: int, seed: int) -> NDArray[np.int64]:
+        """Return the fold of each document: the assignment for all that is held out with this number and seed.
+
+        Documents of equal text are in one fold, and folds have equal shares of single labels; where folds use the
+        features of all documents, they are drawn at random.
+        """
+        if self.source is None:
+            return assign_folds(self.documents, folds, seed=seed)
+        own = np.arange(self.documents)
+        return assign_folds(
+            self.documents,
+            folds,
+            seed=seed,
+            strata=find_columns(self.label_matrix[own]) if self.source.single_label else None,
+            groups=find_equal_documents(self.source.documents, self.source.rows[own]),
+        )
+
     def make_folds(self, folds: int, seed: int) -> list[Fold]:
         """Return folds of the documents; names of labels are in the training part of each."""
-        parts = make_folds(self.documents, folds, seed=seed)
+        parts = split_by_fold(self.assign_folds(folds, seed), folds)
         return [(self.add_names(kept), held) for kept, held in parts]
 
 
@@ -141,10 +188,14 @@ class Learner(ABC, Generic[Parameters]):
 
         `model` was trained on all rows with the same parameters.
         """
-        return [
-            self.fit(problem.rows(kept), parameters, jobs).scores(problem.rows(held).X)
-            for kept, held in folds
-        ]
+        return [self.score_fold(problem.divide(fold), parameters, jobs) for fold in folds]
+
+    def score_fold(
+        self, divided: tuple[LearningProblem, LearningProblem], parameters: Parameters, jobs: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of the second problem's documents by a model trained on the first."""
+        inner, outer = divided
+        return self.fit(inner, parameters, jobs).scores(outer.X)
 
     def search_each_category(
         self,

@@ -7,7 +7,7 @@ is the largest at which no measure of the held-out documents loses more than MAX
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -25,7 +25,9 @@ from textcat.learners.parameters import LEARNERS, LinearParameters
 from textcat.linear import fit, fit_path
 from textcat.linear.cross_validation import (
     HyperparameterChoice,
+    LikelihoodFold,
     choose_lam_by_cross_validation,
+    choose_lam_on_folds,
     compute_norm_based_variance,
     score_held_out_folds,
 )
@@ -106,12 +108,20 @@ class LinearLearner(Learner[LinearParameters]):
     ) -> list[NDArray[np.float64]]:
         """Return held-out scores of each fold; where the optimum is unique, training starts from `model`.
 
-        The weights of folds are not pruned.
+        Folds with features of their own start from zero. The weights of folds are not pruned.
         """
+        if problem.source is not None:
+            return super().score_folds(problem, parameters, model, folds, jobs)
         settings = _drop_prune(_make_fit_arguments(self.name, problem, parameters, jobs))
         lams = [_resolve_lam(parameters, problem, settings, kept) for kept, _ in folds]
         start = cast(LinearModel, model)
         return score_held_out_folds(problem.X, problem.labels, folds, lams, init=start, **_drop_lam(settings))
+
+    def score_fold(
+        self, divided: tuple[LearningProblem, LearningProblem], parameters: LinearParameters, jobs: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of the held-out documents; the weights are not pruned."""
+        return super().score_fold(divided, parameters.model_copy(update={"prune": 0.0}), jobs)
 
     def search_each_category(
         self,
@@ -130,14 +140,32 @@ class LinearLearner(Learner[LinearParameters]):
         grid = np.asarray(search.grid)
         if search.parameter == "variance" and parameters.bare_variance:
             grid = grid / 2.0
-        choice = choose_lam_by_cross_validation(
-            problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
-            own_divisions=search.own_divisions, stratify=search.stratify, executor=executor, always=problem.names,
-            **{**_drop_prune(settings), "seed": search.seed},
-        )  # fmt: skip
+        if problem.source is None:
+            choice = choose_lam_by_cross_validation(
+                problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
+                own_divisions=search.own_divisions, stratify=search.stratify, executor=executor,
+                always=problem.names, **{**_drop_prune(settings), "seed": search.seed},
+            )  # fmt: skip
+        else:
+            shared = {
+                name: value
+                for name, value in _drop_prune(settings).items()
+                if name not in ("prior", "mask", "lam")
+            }
+            prior = settings.get("prior", "gaussian")
+            choice = choose_lam_on_folds(
+                _divide_for_likelihood(problem, search), problem.shape[0], prior, grid.tolist(), **shared
+            )
         if parameters.prune == "auto":
             settings["prune"] = self._fix_parameters(problem, parameters, jobs).prune
         return fit(problem.X, problem.labels, **{**settings, "lam": choice.lam}), choice
+
+
+def _divide_for_likelihood(problem: LearningProblem, search: SearchSettings) -> Iterator[LikelihoodFold]:
+    """Yield the folds of a search for each category, with features of their own."""
+    for fold in problem.make_folds(search.folds, search.seed)[: search.use]:
+        inner, outer = problem.divide(fold)
+        yield LikelihoodFold(inner.X, inner.labels, inner.mask, outer.X, outer.labels)
 
 
 def _drop_lam(settings: dict[str, Any]) -> dict[str, Any]:
@@ -220,9 +248,10 @@ def choose_prune_threshold(
     problem: LearningProblem, train: Callable[[LearningProblem], LinearModel]
 ) -> ParameterChoice:
     """Return the largest threshold that costs no more than MAX_LOSS; `train` returns a model without pruning."""
-    kept, held_out = problem.make_folds(FOLDS, problem.seed)[0]
-    part = problem.restrict(_sample_categories(count_positives(problem.label_matrix)))
-    model, held = train(part.rows(kept)), part.rows(held_out)
+    sample = _sample_categories(count_positives(problem.label_matrix))
+    divided = problem.divide(problem.make_folds(FOLDS, problem.seed)[0])
+    kept, held = (part.restrict(sample) for part in divided)
+    model = train(kept)
     weights, labels = np.array(make_dense(model.coef)), held.labels
     thresholds = _list_thresholds(weights)
     if not thresholds or not held.shape[0]:

@@ -19,7 +19,14 @@ from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fetch import verify_documents
 from textcat.extensions import find_sources
 from textcat.store import Recipe
-from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix
+from textcat.store.arrays import (
+    read_array,
+    read_json,
+    read_matrix,
+    write_array,
+    write_json,
+    write_matrix,
+)
 from textcat.text.counting import CountedDocuments, count_terms
 from textcat.text.terms import stop_list_identity
 from textcat.text.text_settings import TextSettings
@@ -28,7 +35,7 @@ from textcat.text.tokenizers import TOKENIZERS, Tokenizer
 log = logging.getLogger(__name__)
 
 # They rise when a user's documents are read in another way, so that documents in the cache are read again.
-READER_VERSIONS = {"csv": 4, "tsv": 5, "jsonl": 5, "fasttext": 2, "folders": 2, "svmlight": 2}
+READER_VERSIONS = {"csv": 5, "tsv": 6, "jsonl": 6, "fasttext": 3, "folders": 3, "svmlight": 3}
 # Rises when names of labels are read or learned from in another way.
 LABEL_NAMES_VERSION = 2
 
@@ -42,10 +49,13 @@ class Counts:
     weighted: bool = False
 
 
-def make_tokenize_step(experiment: Experiment, text: TextSettings, folder: Path, fingerprint: str) -> Step:
+def make_tokenize_step(
+    experiment: Experiment, text: TextSettings, folder: Path, fingerprint: str, *, keeps_texts: bool = False
+) -> Step:
     """Return the step that counts the terms of the collection in `folder`, whose contents have that fingerprint.
 
-    Imported modules are part of its key, and therefore of the keys of all steps that follow.
+    `keeps_texts`: also record which texts are equal. Imported modules are part of its key, and therefore of the keys of
+    all steps that follow.
     """
     corpus, imports = experiment.corpus, find_sources(experiment.imports)
     recipe = Recipe(
@@ -56,6 +66,7 @@ def make_tokenize_step(experiment: Experiment, text: TextSettings, folder: Path,
             "text": text.dump_for_counting(),
             **({"reader": READER_VERSIONS[corpus.name]} if corpus.name in READER_VERSIONS else {}),
             **({"names": LABEL_NAMES_VERSION} if corpus.options.get("label_names") else {}),
+            **({"texts": "kept"} if keeps_texts else {}),
             **stop_list_identity(text.stop_list),
             **({"imports": imports} if imports else {}),
         },
@@ -70,7 +81,7 @@ def make_tokenize_step(experiment: Experiment, text: TextSettings, folder: Path,
             write_counts(target, _convert_vectors(vectors))
             return
         opened = open_corpus(corpus.name, folder, split=split, **corpus.options)
-        counts = _count_terms(opened, text, context)
+        counts = _count_terms(opened, text, context, keeps_texts=keeps_texts)
         verify_documents(corpus, folder, fingerprint)
         _log_problems(opened, context)
         write_counts(target, counts)
@@ -78,7 +89,7 @@ def make_tokenize_step(experiment: Experiment, text: TextSettings, folder: Path,
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
 
 
-def _count_terms(opened: Corpus, text: TextSettings, context: RunContext) -> Counts:
+def _count_terms(opened: Corpus, text: TextSettings, context: RunContext, *, keeps_texts: bool) -> Counts:
     """Count the terms and find the categories in one pass over the documents."""
     stream = opened.stream() if isinstance(opened, StreamedCorpus) else opened.documents()
     documents = (document for document in stream if document.split != "unused")
@@ -93,6 +104,8 @@ def _count_terms(opened: Corpus, text: TextSettings, context: RunContext) -> Cou
     own = isinstance(TOKENIZERS[text.tokenizer], Tokenizer)
     jobs = 1 if own else context.jobs
     counted = count_terms(documents, text, n_jobs=jobs, executor=context.executor, progress=report)
+    if not keeps_texts:
+        counted = replace(counted, texts=None)
     if isinstance(opened, StreamedCorpus) and (sides := opened.draw_sides(len(counted.ids))):
         counted = replace(counted, split=list(sides))
     return Counts(counted, list(_list_categories(opened, counted)))
@@ -144,6 +157,8 @@ def write_counts(target: Path, counts: Counts) -> None:
     write_json(target, "weighted", counts.weighted)
     if documents.group_ends:
         write_json(target, "group_ends", list(documents.group_ends))
+    if documents.texts is not None:
+        write_array(target, "texts", documents.texts)
 
 
 def read_counts(folder: Path) -> Counts:
@@ -156,5 +171,6 @@ def read_counts(folder: Path) -> Counts:
         labels=[tuple(labels) for labels in rows["labels"]],
         split=rows["split"],
         group_ends=tuple(read_json(folder, "group_ends")) if (folder / "group_ends.json").exists() else (),
+        texts=read_array(folder, "texts") if (folder / "texts.npy").exists() else None,
     )
     return Counts(documents, read_json(folder, "categories"), bool(read_json(folder, "weighted")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +33,7 @@ def make_train_step(source: LearningSteps) -> Step:
     sources = {"vectors": source.vectorized, "mask": source.selected, "projection": source.projected}
     needs = {name: step for name, step in sources.items() if step}
     decides = run.search is not None and run.search.criterion in ("micro.f1", "errors")
+    prunes = getattr(parameters, "prune", None) == "auto"
     algorithm = ALGORITHMS.get(getattr(parameters, "algorithm", None) or learner.solver)
     recipe = Recipe(
         "train",
@@ -46,6 +47,8 @@ def make_train_step(source: LearningSteps) -> Step:
             "seed": source.seed,
             **({"documents": run.train_documents} if run.train_documents else {}),
             **({"at_once": run.categories_at_once} if run.categories_at_once else {}),
+            # A search and automatic pruning measure on folds.
+            **(source.describe_folds() if run.search or prunes else {}),
             # The criterion of these searches depends on the thresholds.
             **({"threshold": run.threshold.model_dump(mode="json")} if decides else {}),
             **({"algorithm_version": algorithm.version} if algorithm and algorithm.version else {}),
@@ -143,7 +146,8 @@ def _train_in_blocks(
     categories = problem.shape[1]
     size = at_once or categories
     blocks = [range(first, min(first + size, categories)) for first in range(0, categories, size)]
-    inputs = _BlockInputs(run, problem, context.jobs_per_task)
+    # Workers are not sent what only folds need.
+    inputs = _BlockInputs(run, replace(problem, source=None), context.jobs_per_task)
     if len(blocks) == 1:
         save_model(target, _train_whole(context, inputs))
         return

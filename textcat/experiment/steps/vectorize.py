@@ -23,13 +23,13 @@ from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import (
     CorpusSettings,
     Experiment,
-    ProjectionSettings,
     ResampleSettings,
     RunSettings,
 )
+from textcat.experiment.steps.features import FeatureSource, keeps_all_features, scale_projection
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.tokenize import Counts, read_counts
-from textcat.selection import SelectionSettings, select_features
+from textcat.selection import select_features
 from textcat.splits import RowNumbers, draw_random_split, make_folds
 from textcat.store import Recipe
 from textcat.store.arrays import (
@@ -275,16 +275,11 @@ def read_vectorizer(folder: Path) -> Vectorizer:
     return Vectorizer.from_arrays(arrays, read_json(folder, "vectorizer"))
 
 
-def keeps_all_features(selection: SelectionSettings) -> bool:
-    """Return whether every term of the vocabulary is kept for every category."""
-    return selection.features == "all" and selection.minimum_documents <= 1
-
-
 def make_select_step(run: RunSettings, vectorized: Step) -> Step | None:
     """Return the step that selects terms, or None where every term is kept."""
     if keeps_all_features(run.selection):
         return None
-    parameters = run.selection.model_dump(mode="json")
+    parameters = run.selection.model_dump(mode="json", exclude={"folds"})
     recipe = Recipe("select", 1, parameters, make_recipe_inputs(vectors=vectorized))
 
     def make(context: RunContext, target: Path) -> None:
@@ -327,27 +322,16 @@ def make_project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | N
     return Step("select", f"project on {wanted} latent dimensions", recipe, make, (vectorized,))
 
 
-def scale_projection(
-    features: NDArray[Any], settings: ProjectionSettings | None, singular_values: NDArray[Any]
-) -> NDArray[np.float32]:
-    """Return the leading dimensions of coordinates on all axes, scaled by the settings."""
-    chosen = settings or ProjectionSettings(dimensions="full")
-    dimensions = features.shape[1] if chosen.dimensions == "full" else chosen.dimensions
-    projected = np.array(features[:, :dimensions], dtype=np.float32)
-    if chosen.scaling == "inverse":
-        projected /= singular_values[:dimensions].astype(np.float32)
-    if chosen.length is not None:
-        lengths = np.linalg.norm(projected, axis=1, keepdims=True)
-        projected *= np.float32(chosen.length) / np.where(lengths > 0, lengths, np.float32(1))
-    return projected
-
-
 @dataclass(frozen=True)
 class LearningSteps:
     """The settings of a run, its seed, and the steps that make its learning problem."""
 
     settings: RunSettings
     seed: int
+    corpus: CorpusSettings
+    resample: ResampleSettings | None
+    repeat: int
+    tokenized: Step
     vectorized: Step
     selected: Step | None
     projected: Step | None
@@ -356,9 +340,31 @@ class LearningSteps:
         """Return the learning problem of the run's training documents."""
         vectors = read_vectors(self.vectorized.build_folder(context))
         X, mask = self.read_matrix(context, vectors, "train"), read_selection(self.selected, context)
-        problem = LearningProblem(X, vectors.train_labels, mask, self.seed, vectors.names)
+        problem = LearningProblem(
+            X, vectors.train_labels, mask, self.seed, vectors.names, self._make_source(context)
+        )
         wanted = self.settings.train_documents
         return problem if wanted is None else _sample_documents(problem, wanted)
+
+    def _make_source(self, context: RunContext) -> FeatureSource | None:
+        """Return what folds learn their features from; None where they use those of all documents."""
+        if self.settings.selection.folds == "once":
+            return None
+        counts = read_counts(self.tokenized.build_folder(context))
+        division = divide_documents(counts, self.corpus, self.resample, self.repeat)
+        return FeatureSource.of_training(
+            counts.documents,
+            division.train,
+            self.settings,
+            self.seed,
+            single_label=self.corpus.single_label,
+            weighted=counts.weighted,
+        )
+
+    def describe_folds(self) -> dict[str, str]:
+        """Return what the keys of artifacts that depend on folds say about them."""
+        chosen = self.settings.selection.folds
+        return {} if chosen == "once" else {"folds_learn": chosen}
 
     def read_matrix(self, context: RunContext, vectors: Vectors, part: Literal["train", "test"]) -> Any:
         """Return the training or test documents as the run's learner sees them."""

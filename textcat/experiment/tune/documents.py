@@ -20,6 +20,7 @@ from textcat.errors import UsageError
 from textcat.evaluation.measures import make_dense_labels
 from textcat.experiment.context import RunContext, Step
 from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.steps.features import find_equal_documents
 from textcat.experiment.steps.fetch import fetch_documents
 from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts, write_counts
 from textcat.experiment.steps.vectorize import divide_documents
@@ -130,7 +131,7 @@ class TrainingDocuments:
     def make_step(self, groups: Sequence[TermGroup]) -> Step:
         """Return the step that counts groups; vectors have none."""
         text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else tuple(groups)})
-        return make_tokenize_step(self.experiment, text, self.folder, self.fingerprint)
+        return make_tokenize_step(self.experiment, text, self.folder, self.fingerprint, keeps_texts=True)
 
     def share(self, groups: Sequence[TermGroup]) -> TrainingDocuments:
         """Return the documents with the counts of these groups alone, to be sent to workers; vectors are not kept."""
@@ -147,11 +148,23 @@ class TrainingDocuments:
             self.make_step(groups), make=lambda _, target: write_counts(target, _join_counts(parts))
         ).build_artifact(self.context)
 
+    @cached_property
+    def texts(self) -> NDArray[np.int64]:
+        """A number for each document without names of labels, the same for equal texts."""
+        return find_equal_documents(self.count(SINGLE_WORDS).documents, self.rows[: self.number])
+
     def make_folds(self, folds: int, seed: int) -> list[Fold]:
-        """Return the folds, as positions among the training documents; one label a document: with equal shares."""
+        """Return the folds, as positions among the training documents: those of `LearningProblem.make_folds`."""
         labels = self.labels[: self.number]
         strata = labels.argmax(axis=1) if self.experiment.corpus.single_label else None
-        return make_folds(len(labels), folds, seed=seed, strata=strata)
+        return make_folds(len(labels), folds, seed=seed, strata=strata, groups=self.texts)
+
+    def halve(self, held: RowNumbers) -> NDArray[np.int64]:
+        """Return 0 or 1 for each of the documents, by turns; equal texts are in one half."""
+        _, first, text = np.unique(self.texts[held], return_index=True, return_inverse=True)
+        turn = np.empty(len(first), dtype=np.int64)
+        turn[np.argsort(first)] = np.arange(len(first)) % 2
+        return turn[text]
 
     def count_words(self) -> NDArray[np.int64]:
         """Return the number of different words of each training document."""

@@ -66,9 +66,7 @@ def measure_decisions(
         top = find_top_labels(scores, k)
         return measure_ranking(top, labels, (k,), train_counts, len(labels))[f"precision@{k}"]
     table = count_contingency(decisions, labels)
-    if metric == "micro.f1":
-        return float(micro_f1(table, 0))
-    return float(macro_f1(table.restrict(np.flatnonzero(labels.any(axis=0))), 0))
+    return float(micro_f1(table, 0) if metric == "micro.f1" else macro_f1(table, "skip"))
 
 
 def make_threshold_settings(rule: str, scores: Floats, labels: Bools, *, folds: int = 5) -> ThresholdSettings:
@@ -209,7 +207,10 @@ class Evaluator:
     def measure_parts(
         self, configuration: Configuration, cost: float, parts: Sequence[tuple[str, Fold]]
     ) -> Iterator[dict[str, float]]:
-        """Yield the metric by threshold rule for each of some named folds, measured by workers if there are any."""
+        """Yield the metric by threshold rule for each of some named folds, measured by workers if there are any.
+
+        The tolerance is that of the tuned experiment.
+        """
         context = self.documents.context
         shared = self._share([configuration]) if context.executor else self
         yield from context.map_items(_measure_part, (shared, configuration, cost), parts)
@@ -237,7 +238,13 @@ class Evaluator:
         return PathResult(values, *seconds, *preparing)
 
     def measure_rows(
-        self, configuration: Configuration, rows: Fold, name: str, costs: Sequence[float]
+        self,
+        configuration: Configuration,
+        rows: Fold,
+        name: str,
+        costs: Sequence[float],
+        *,
+        final: bool = False,
     ) -> dict[float, dict[str, float]]:
         """Return the metric by C and threshold rule; the path ends where more C makes it worse."""
         groups = () if self.documents.is_vectors else self.space.list_groups(configuration)
@@ -245,7 +252,7 @@ class Evaluator:
             rows, name = (np.concatenate([rows[0], self.documents.names]), rows[1]), f"{name} with names"
         vectors = self.documents.make_vectors(groups, rows, name)
         values: dict[float, dict[str, float]] = {}
-        for cost, scores in self.score_path(configuration, vectors, rows, costs):
+        for cost, scores in self.score_path(configuration, vectors, rows, costs, final=final):
             values[cost] = self.measure(scores, rows)
             best = [max(rules.values()) for rules in values.values()]
             # The weakest regularization takes longest to train, and the metric has one peak.
@@ -254,12 +261,18 @@ class Evaluator:
         return values
 
     def score_path(
-        self, configuration: Configuration, vectors: FoldVectors, rows: Fold, costs: Sequence[float]
+        self,
+        configuration: Configuration,
+        vectors: FoldVectors,
+        rows: Fold,
+        costs: Sequence[float],
+        *,
+        final: bool = False,
     ) -> Iterator[tuple[float, Floats]]:
         """Yield each C with the scores of the documents of a fold; linear models start from the one before."""
         labels, model = self.documents.labels[rows[0]], None
         for cost in costs:
-            run = self.space.make_run(configuration, cost)
+            run = self.space.make_run(configuration, cost, final=final)
             parameters = run["parameters"]
             if run["learner"] == "linear":
                 model = fit(
@@ -278,7 +291,7 @@ class Evaluator:
         if self.single_label:
             decided = {DEFAULT_RULE: accept_highest(scores)}
         else:
-            halves = np.arange(len(scores)) % 2
+            halves = self.documents.halve(rows[1])
             decided = {rule: decide_held_out(rule, scores, labels, halves) for rule in self.rules}
         counts = self.documents.labels[rows[0]].sum(axis=0)
         return {
@@ -290,7 +303,7 @@ class Evaluator:
 def _measure_part(shared: tuple[Evaluator, Configuration, float], part: tuple[str, Fold]) -> dict[str, float]:
     evaluator, configuration, cost = shared
     name, rows = part
-    return evaluator.measure_rows(configuration, rows, name, [cost])[cost]
+    return evaluator.measure_rows(configuration, rows, name, [cost], final=True)[cost]
 
 
 def _evaluate_task(evaluator: Evaluator, task: PathTask) -> PathResult:

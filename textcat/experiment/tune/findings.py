@@ -18,8 +18,8 @@ from textcat.evaluation.one_label import (
 )
 from textcat.experiment.tune.evaluation import Evaluator
 from textcat.experiment.tune.search import Candidate, Search
-from textcat.experiment.tune.tuned import HeldOut
-from textcat.thresholds.calibration import fit_platt, fit_temperature
+from textcat.experiment.tune.tuned import HeldOut, make_calibration_settings
+from textcat.thresholds.calibration import calibrate_held_out
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -29,8 +29,6 @@ FOLDS_OF_CURVE = 2
 # More labels are worth their cost where twice as many are expected to gain this much, in percent.
 WORTH = 0.5
 MOST_CONFUSIONS, MOST_LABEL_ERRORS = 30, 50
-# Calibration is left out above this many scores.
-MOST_SCORES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -57,26 +55,26 @@ class LearningCurve:
         }
 
 
-def measure_learning_curve(evaluator: Evaluator, best: Candidate, value: float) -> LearningCurve:
-    """Train the best configuration on shares of the documents, each part of the next, and extrapolate.
+def measure_learning_curve(evaluator: Evaluator, best: Candidate, held_out: HeldOut) -> LearningCurve:
+    """Train the best configuration on shares of the training part of some folds, and extrapolate.
 
-    The curve says by which power of the number of documents the error falls, and `value`, that in cross-validation on
-    all folds, where it starts.
+    Each share is part of the next; the last is the whole training part. All values are those of the same held-out
+    documents. The curve says by which power of the number of documents the error falls, and the value in
+    cross-validation on all folds where it starts.
     """
-    cost, rule, _ = best.find_best()
-    folds = best.folds[:FOLDS_OF_CURVE] or [0]
+    cost, rule, value = best.find_best()[0], held_out.rule, held_out.values[held_out.rule]
+    folds = range(FOLDS_OF_CURVE)
     parts = [
         (f"share {share} of {fold}", _take_share(evaluator, fold, share))
         for share in SHARES
         for fold in folds
     ]
     measured = [found[rule] for found in evaluator.measure_parts(best.configuration, cost, parts)]
-    sizes = [len(kept) for _, (kept, _) in parts]
-    documents = [round(size) for size in np.reshape(sizes, (len(SHARES), -1)).mean(axis=1).tolist()]
-    values = np.reshape(measured, (len(SHARES), -1)).mean(axis=1).tolist()
-    whole = evaluator.small if not best.folds else evaluator.folds[folds[0]]
-    documents.append(len(whole[0]))
-    values.append(best.find_best(folds if best.folds else None)[2])
+    whole = [evaluator.folds[fold] for fold in folds]
+    measured += [evaluator.measure(held_out.scores[part[1]], part)[rule] for part in whole]
+    sizes = [len(kept) for kept, _ in (*(fold for _, fold in parts), *whole)]
+    documents = [round(size) for size in np.reshape(sizes, (-1, FOLDS_OF_CURVE)).mean(axis=1).tolist()]
+    values = np.reshape(measured, (-1, FOLDS_OF_CURVE)).mean(axis=1).tolist()
     twice = extrapolate(documents, values, value)
     return LearningCurve(documents, values, value, twice, answer_more_labels(value, twice, evaluator.metric))
 
@@ -229,14 +227,12 @@ def collect_findings(search: Search, best: Candidate, held_out: HeldOut) -> dict
     documents = evaluator.documents
     labels, single = documents.labels[: documents.number], evaluator.single_label
     found: dict[str, Any] = {"effects": estimate_effects(search)}
-    found["learning_curve"] = measure_learning_curve(
-        evaluator, best, held_out.values[held_out.rule]
-    ).as_dict()
+    found["learning_curve"] = measure_learning_curve(evaluator, best, held_out).as_dict()
     found["confusions"] = list_confusions(held_out, labels, documents.categories) if single else []
-    if held_out.scores.size > MOST_SCORES:
+    calibration = make_calibration_settings(evaluator)
+    if calibration is None:
         return {**found, "label_errors": [], "calibration": None}
-    fitted = fit_temperature(held_out.scores, labels) if single else fit_platt(held_out.scores, labels)
-    probabilities = fitted.probabilities(held_out.scores)
+    probabilities = calibrate_held_out(calibration, held_out.scores, labels, held_out.folds)
     found["label_errors"] = list_label_errors(
         probabilities, labels, documents.ids, documents.categories, single_label=single
     )

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import yaml
@@ -29,6 +29,7 @@ from textcat.experiment.tune.evaluation import (
 from textcat.experiment.tune.search import Candidate
 from textcat.extensions import describe_import
 from textcat.store.files import write_atomically
+from textcat.thresholds.calibration import CalibrationSettings
 from textcat.thresholds.rules import accept_highest
 
 RUN = "tuned"
@@ -64,7 +65,7 @@ def make_experiment(
     data: dict[str, Any] = {
         "name": f"{name}-tuned",
         "title": f"{base.title or name}, tuned",
-        "seed": base.seed,
+        "seed": evaluator.seed,
         "corpus": corpus,
     }
     if base.imports:
@@ -79,17 +80,30 @@ def make_experiment(
     cost = candidate.find_best()[0]
     if threshold:
         data["threshold"] = dict(threshold)
-    if evaluator.single_label:
-        data["calibration"] = {"method": "temperature", "folds": len(evaluator.folds)}
+    if calibration := make_calibration_settings(evaluator):
+        data["calibration"] = calibration.model_dump(mode="json")
     evaluation = base.evaluation.model_dump(mode="json", exclude_defaults=True)
     k = int(evaluator.metric.removeprefix("p@")) if evaluator.metric.startswith("p@") else 0
     if k and k not in evaluation.get("ranking", []):
         evaluation["ranking"] = sorted({*evaluation.get("ranking", []), k})
-    data["evaluation"] = {"zero_division": "skip", **evaluation}
+    # The metric of the search leaves out categories without held-out documents.
+    data["evaluation"] = {**evaluation, "zero_division": "skip"}
     data["runs"] = {
         RUN: {"title": "Tuned", **evaluator.space.make_run(candidate.configuration, cost, final=True)}
     }
     return data
+
+
+# Scores of more documents x categories are not calibrated.
+MOST_SCORES = 20_000_000
+
+
+def make_calibration_settings(evaluator: Evaluator) -> CalibrationSettings | None:
+    """Return how scores of the tuned experiment become probabilities."""
+    if evaluator.documents.number * len(evaluator.documents.categories) > MOST_SCORES:
+        return None
+    method: Literal["temperature", "platt"] = "temperature" if evaluator.single_label else "platt"
+    return CalibrationSettings(method=method, folds=len(evaluator.folds))
 
 
 def write_experiment(data: Mapping[str, Any], path: Path) -> Experiment:
