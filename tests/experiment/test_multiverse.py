@@ -204,7 +204,7 @@ def test_printed_numbers_give_a_reconstructed_and_held_out_readings(place: OwnRe
     assert "without any cell of" in page
 
 
-def test_a_question_of_one_table_alone_is_answered_without_the_column_that_is_judged(
+def test_a_question_of_one_table_alone_is_answered_without_the_run_that_is_judged(
     place: OwnReadings,
 ) -> None:
     table = place.folder / "table.yaml"
@@ -213,8 +213,8 @@ def test_a_question_of_one_table_alone_is_answered_without_the_column_that_is_ju
     summary = read_summary(place.results / "gao_2003/table1")
     assert summary is not None
     [held_out] = summary["readings"]["held_out"].values()
-    columns = {cell.column for cell in load_all_cells() if cell.experiment == "gao_2003/table1"}
-    assert set(held_out) == {"", *columns}
+    runs = {cell.run for cell in load_all_cells() if cell.experiment == "gao_2003/table1"}
+    assert set(held_out) == {"", *runs}
     assert held_out[""] == {}
 
 

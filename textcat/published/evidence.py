@@ -80,7 +80,7 @@ class Evidence:
     @cached_property
     def weights(self) -> Floats:
         """The weight of each cell in the misfit: each table counts once, each cell of a table the same."""
-        tables = [cell.table_id for cell in self.cells]
+        tables = [cell.printed_table for cell in self.cells]
         sizes = {table: tables.count(table) for table in tables}
         return np.array([1.0 / (sizes[table] * len(sizes)) for table in tables])
 
@@ -89,7 +89,7 @@ class Evidence:
         """The weights in each resample of the evidence: resamples x cells."""
         generator = np.random.default_rng(1)
         drawn = np.zeros((RESAMPLES, len(self.cells)))
-        tables = np.array([cell.table_id for cell in self.cells])
+        tables = np.array([cell.printed_table for cell in self.cells])
         for table in dict.fromkeys(tables):
             members = np.flatnonzero(tables == table)
             counts = generator.multinomial(len(members), np.full(len(members), 1 / len(members)), RESAMPLES)

@@ -98,6 +98,11 @@ class PublishedCell(StrictSettings):
         return f"{self.paper}.{self.table}[{self.row}][{self.column}]"
 
     @property
+    def printed_table(self) -> str:
+        """Return the id of the table in print; deviations beside means are a table of their own here only."""
+        return self.table_id.removesuffix("_spread")
+
+    @property
     def table_id(self) -> str:
         """Return the id of the table that contains this cell."""
         return f"{self.paper}.{self.table}"

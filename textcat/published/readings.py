@@ -163,7 +163,7 @@ class Answers(StrictSettings):
     """What the printed numbers of a paper identify: options other than the literal ones, by question.
 
     `certainty`: the share of resamples of the evidence in which the answer beats the literal option. `held_out`: table
-    -> column or row, or "" for the whole table -> the answers found without these cells.
+    -> run, or "" for the whole table -> the answers found without these cells.
     """
 
     reconstructed: dict[str, str] = Field(default_factory=dict)
@@ -173,7 +173,7 @@ class Answers(StrictSettings):
 
 ANSWERS_HEADER = """# What the printed numbers of each paper identify; written by textcat multiverse PAPER --pin.
 # reconstructed: answers other than the literal ones; certainty: the share of resamples of the evidence in which each
-# beats the literal option; held_out: the answers found without a table, or without a column of it.
+# beats the literal option; held_out: the answers found without a table, or without a run of it.
 """
 
 

@@ -150,7 +150,7 @@ def _describe_tables(summary: Mapping[str, Any]) -> dict[str, Any]:
     return {
         table: {
             "counts": count_by_reading(summary, cells),
-            "held_out": summary["readings"]["held_out"].get(table, {}),
+            "held_out": summary["readings"]["held_out"].get(table.removesuffix("_spread"), {}),
             "cells": [{"cell": cell, **summary["cells"][cell.id]} for cell in cells],
         }
         for table, cells in tables.items()

@@ -3,7 +3,7 @@
 The literal reading takes the option with the strongest support in words. The reconstructed reading has the least
 misfit to the paper's printed numbers (`textcat.published.evidence`, `reading_search`). The held-out reading of a table
 is found in the same way without any cell of that table; a question that only this table can answer is answered without
-the column, or else the row, that is judged. Papers of one author on one collection are decided together.
+the cells of the run, a column or row, that is judged. Papers of one author on one collection are decided together.
 
 Readings share the artifacts of every step on which they agree. The measures of each reading are an artifact of their
 own, and multiverse.json keeps the values of all cells, so that an interrupted command resumes after the last reading.
@@ -304,7 +304,7 @@ class Multiverse:
         reconstructed = search.descend(search.literal)
         held_out = {
             table: self._hold_out(table, search.movements)
-            for table in dict.fromkeys(cell.table_id for cell in self.evidence.cells)
+            for table in dict.fromkeys(cell.printed_table for cell in self.evidence.cells)
         }
         for measured in self.experiments:  # experiments of which the search saw only some runs
             for reading in (
@@ -330,28 +330,29 @@ class Multiverse:
         }
 
     def _hold_out(self, table: str, movements: Mapping[tuple[str, str], float]) -> dict[str, Reading]:
-        """Return the readings for the cells of a table, found without them: by column, or "" for all."""
-        own = [cell for cell in self.evidence.cells if cell.table_id == table]
-        rest = self.evidence.without(cell.id for cell in own)
-        search = ReadingSearch(self.choices, self.searched, rest, dict(movements))
-        asked = {name for bench in search.benches for name in getattr(bench, "questions", ())}
+        """Return the readings for the cells of a printed table, found without them: by run, or "" for all."""
+        own = [cell for cell in self.evidence.cells if cell.printed_table == table]
+        search = ReadingSearch(
+            self.choices,
+            self.searched,
+            self.evidence.without(cell.id for cell in own),
+            dict(movements),
+        )
+        kept = {bench.name for bench in search.benches}
+        asked = {name for each in self.searched if each.name in kept for name in each.questions}
         base = search.descend(search.literal, [name for name in self.choices if name in asked])
-        alone = [
-            name
-            for name in self.choices
-            if name not in asked
-            and any(name in each.questions for each in self.searched if set(own) & set(each.cells))
-        ]
+        here = [each for each in self.experiments if any(cell.printed_table == table for cell in each.cells)]
+        alone = {name for each in here for name in each.questions} - asked
         if not alone:
             return {"": base}
-        by_column = len({cell.column for cell in own}) > 1
         found: dict[str, Reading] = {"": base}
-        for place in dict.fromkeys(cell.column if by_column else cell.row for cell in own):
-            judged = [cell.id for cell in own if (cell.column if by_column else cell.row) == place]
-            others = ReadingSearch(
-                self.choices, self.searched, self.evidence.without(judged), dict(movements)
-            )
-            found[place] = others.descend(base, alone)
+        for run in dict.fromkeys(
+            cell.run for each in here for cell in each.cells if cell.printed_table == table
+        ):
+            judged = [cell.id for cell in own if cell.run == run]
+            evidence = self.evidence.without(judged)
+            others = ReadingSearch(self.choices, self.searched, evidence, dict(movements))
+            found[run] = others.descend(base, [name for name in self.choices if name in alone])
         return found
 
 
@@ -462,7 +463,7 @@ def summarize(multiverse: Multiverse, paper: str, found: Mapping[str, Any] | Non
             name: option for name, option in reading.items() if name in questions and option != literal[name]
         }
 
-    tables = {cell.table_id for each in own for cell in each.cells}
+    tables = {cell.printed_table for each in own for cell in each.cells}
     summary["readings"] = {
         "reconstructed": pack(found["reconstructed"]),
         "held_out": {
@@ -531,12 +532,9 @@ def _describe_cells(own: Sequence[MeasuredExperiment], found: Mapping[str, Any])
 
 
 def find_reading_of(cell: PublishedCell, held_out: Mapping[str, Mapping[str, Reading]]) -> Reading:
-    """Return the held-out reading of a cell: that of its column or row, or else of its table."""
-    by_place = held_out.get(cell.table_id, {})
-    for place in (cell.column, cell.row, ""):
-        if place in by_place:
-            return by_place[place]
-    return {}
+    """Return the held-out reading of a cell: that of its run, or else of its table."""
+    by_run = held_out.get(cell.printed_table, {})
+    return by_run.get(cell.run, by_run.get("", {}))
 
 
 def _judge_claims(multiverse: Multiverse, paper: str, found: Mapping[str, Any]) -> dict[str, Any]:
