@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     help="A file of questions and options for an experiment of your own.",
 )
 @click.option(
+    "--questions", help="Search only these, separated by commas; the others keep their literal option."
+)
+@click.option(
     "--replace", is_flag=True, help="Forget the readings that multiverse.json holds; they are kept otherwise."
 )
 @click.option("--keep", is_flag=True, help="Keep models and scores of all readings in the cache.")
@@ -49,6 +52,7 @@ def multiverse_command(
     target: str,
     budget: float | None,
     own: Path | None,
+    questions: str | None,
     replace: bool,
     keep: bool,
     pin: bool,
@@ -79,6 +83,7 @@ def multiverse_command(
     earlier: Mapping[str, Any] = (
         {} if replace else {paper: read_summary(folder) for paper, folder in folders.items()}
     )
+    asked = _check_questions(questions, papers)
     if place.dry_run:
         _print_plan(papers, names)
         return 0
@@ -89,7 +94,7 @@ def multiverse_command(
 
     with start_context(place) as context:
         laboratory = Laboratory.open(context, report, budget, keep=keep)
-        multiverse = load_multiverse(names, papers, laboratory, earlier)
+        multiverse = load_multiverse(names, papers, laboratory, earlier, asked)
         found = multiverse.find_readings() if multiverse.evidence.cells else None
         if found is None:
             measure_neighbours(multiverse)
@@ -106,6 +111,16 @@ def multiverse_command(
             place.print_unless_quiet(format_summary(summary))
             place.print_unless_quiet(f"\nReport: {folders[paper] / 'multiverse.html'}\n")
     return 4 if any(each.failed for each in multiverse.experiments) else 0
+
+
+def _check_questions(named: str | None, papers: Mapping[str, Readings]) -> list[str]:
+    asked = [name.strip() for name in named.split(",")] if named else []
+    known = [name for readings in papers.values() for name in readings.questions]
+    for name in asked:
+        if name not in known:
+            hint = f"The questions are {', '.join(dict.fromkeys(known))}."
+            raise UsageError(f"there is no question '{name}'", where="--questions", hint=hint)
+    return asked
 
 
 def _find_experiments(

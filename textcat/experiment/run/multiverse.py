@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -279,14 +279,21 @@ class Multiverse:
     papers: Mapping[str, Readings]
     experiments: list[MeasuredExperiment]
     laboratory: Laboratory
+    asked: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        """Collect the questions that make a difference; the same name in two papers is the same question."""
+        """Collect the questions that make a difference; the same name in two papers is the same question.
+
+        Where only some are `asked`, the others keep their literal option.
+        """
         found: dict[str, dict[str, None]] = {}
         for measured in self.experiments:
             for name, same in measured.same.items():
                 found.setdefault(name, {}).update(dict.fromkeys(same.values()))
-        self.choices = {name: self._make_choice(name, list(options)) for name, options in found.items()}
+        self.choices = {
+            name: self._make_choice(name, list(options) if not self.asked or name in self.asked else [])
+            for name, options in found.items()
+        }
         self.searched = [each for each in self.experiments if not each.has_screen]
         self.evidence = Evidence(
             tuple(cell for each in self.searched for cell in each.cells if is_evidence(cell))
@@ -369,6 +376,7 @@ def load_multiverse(
     papers: Mapping[str, Readings],
     laboratory: Laboratory,
     earlier: Mapping[str, Mapping[str, Any] | None],
+    asked: Collection[str] = (),
 ) -> Multiverse:
     """Prepare the search over some experiments; `earlier` holds the multiverse.json of each paper."""
     measured = []
@@ -386,7 +394,7 @@ def load_multiverse(
             each = MeasuredExperiment(experiment, seen, laboratory, patterns, bool(screen) and not patterns)
             each.earlier = read_earlier(earlier.get(paper), experiment, each.name, [cell.id for cell in seen])
             measured.append(each)
-    return Multiverse(papers, measured, laboratory)
+    return Multiverse(papers, measured, laboratory, asked)
 
 
 def _find_paper(name: str, papers: Mapping[str, Readings]) -> str:
