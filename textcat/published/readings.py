@@ -96,7 +96,8 @@ class Readings(StrictSettings):
     """All open questions of one paper, or of a user's own experiment (then `paper` is empty).
 
     `decided_with`: papers whose questions of the same names have the same answers. `screen`: the runs of long
-    experiments, by patterns, that the search measures; the others are measured under its results only.
+    experiments, by patterns, that the search measures; the others, or all where it names none, are measured under its
+    results only.
     """
 
     paper: str = ""

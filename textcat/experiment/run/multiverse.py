@@ -384,14 +384,16 @@ def load_multiverse(
         paper = _find_paper(name, papers)
         experiment = ReadableExperiment.load(name, papers[paper])
         cells = list_experiment_cells(experiment)
-        screen = experiment.readings.screen.get(experiment.name, ())
+        screen = experiment.readings.screen.get(experiment.name)
         for patterns in [screen, ()] if screen else [()]:
             seen = tuple(
                 cell
                 for cell in cells
                 if not patterns or any(fnmatchcase(cell.run, each) for each in patterns)
             )
-            each = MeasuredExperiment(experiment, seen, laboratory, patterns, bool(screen) and not patterns)
+            each = MeasuredExperiment(
+                experiment, seen, laboratory, patterns, screen is not None and not patterns
+            )
             each.earlier = read_earlier(earlier.get(paper), experiment, each.name, [cell.id for cell in seen])
             measured.append(each)
     return Multiverse(papers, measured, laboratory, asked)

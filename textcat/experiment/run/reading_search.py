@@ -1,11 +1,10 @@
 """The search for the reading of a paper that its own printed numbers support best.
 
-It starts from the literal reading and changes one question at a time, until no change is a clear gain, then two
-questions at once whose options move the same numbers; options that are hopeless at the start are tried again in pairs
-only. A change away from the words of a paper needs a lower misfit in
-at least 90 % of the resamples of the evidence, and 99 % where the paper's own text speaks for the literal option; a
-change back needs none. Experiments with much evidence for their cost are measured first, and a change that is plainly
-worse on them is not measured on the others.
+It starts from the literal reading and changes one question at a time as long as the misfit falls, then two questions at
+once whose options move the same numbers; options that are hopeless at the start are tried again in pairs only. In the
+end answers go back to the literal option, the least certain first, unless they fit better than it in at least 90 % of
+the resamples of the evidence, and 99 % where the paper's own text speaks for the literal option. Experiments with much
+evidence for their cost are measured first, and a change that is plainly worse on them is not measured on the others.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ Losses = Mapping[str, float]
 CLEAR = 0.90
 BEYOND_DOUBT = 0.99
 HOPELESS = 0.20
+LEAST_GAIN = 0.003
 PAIRS = 8
 
 
@@ -54,10 +54,9 @@ class Choice:
         """The option that the words support most."""
         return self.options[0]
 
-    def need(self, option: str, instead_of: str) -> float:
-        """Return the share of resamples in which an option has to win for it to replace another one."""
-        away_from_words = option != self.literal and instead_of == self.literal
-        return self.needed.get(option, CLEAR) if away_from_words else 0.5
+    def need(self, option: str) -> float:
+        """Return the share of resamples in which an option has to fit better than the literal one."""
+        return self.needed.get(option, CLEAR)
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,11 @@ class Comparison:
     gain: float
     share: float
     complete: bool = True
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the first reading fits better, by more than the least gain."""
+        return self.complete and self.gain >= LEAST_GAIN and self.share >= 0.5
 
 
 @dataclass
@@ -175,13 +179,7 @@ class ReadingSearch:
                 if option == current[name]:
                     continue
                 found = self.compare({**current, name: option}, current)
-                need = self.choices[name].need(option, current[name])
-                if (
-                    found
-                    and found.gain > 0
-                    and found.share >= need
-                    and (best is None or found.gain > best[0])
-                ):
+                if found and found.is_better and (best is None or found.gain > best[0]):
                     best = (found.gain, option)
             if best:
                 current[name] = best[1]
@@ -200,9 +198,8 @@ class ReadingSearch:
                 if option == current[one] or other_option == current[other]:
                     continue
                 change = {one: option, other: other_option}
-                need = max(self.choices[name].need(change[name], current[name]) for name in change)
                 found = self.compare({**current, **change}, current)
-                if found and found.gain > 0 and found.share >= need:
+                if found and found.is_better:
                     return change
         return {}
 
@@ -223,7 +220,7 @@ class ReadingSearch:
                 if current[name] == choice.literal:
                     continue
                 found = self.compare(current, {**current, name: choice.literal})
-                if found and found.share < choice.need(current[name], choice.literal):
+                if found and found.share < choice.need(current[name]):
                     unclear.append((found.share, name))
             if not unclear:
                 return current
