@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from textcat.experiment.context import RunContext
-from textcat.experiment.run.multiverse import measure_reading
+from textcat.experiment.run.multiverse import Laboratory
 from textcat.experiment.run.reading_plan import ReadableExperiment
 from textcat.experiment.run.runner import plan_experiment
 from textcat.experiment.spec.config_files import find_experiment_files
@@ -103,10 +103,11 @@ def leave_collection_out(readings: Readings) -> Readings:
 def test_every_option_runs(paper: str, folder: Path, tmp_path: Path) -> None:
     readings = leave_collection_out(load_readings(paper))
     context = RunContext(tmp_path)
+    laboratory = Laboratory.open(context, lambda what: None, keep=True)
     for (question, option), name in choose_experiments(paper, readings).items():
         whole = ReadableExperiment.load(name, readings)
         source = YamlSource(shrink(whole.source.data, folder), whole.source.places)
         experiment = replace(whole, source=source).apply({question: option})
         plan = plan_experiment(experiment, context)
         assert plan is not None
-        assert set(experiment.runs) <= set(measure_reading(plan, context)), (question, option)
+        assert set(experiment.runs) <= set(laboratory.measure(plan)[0]), (question, option)

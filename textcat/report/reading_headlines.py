@@ -20,7 +20,7 @@ from textcat.experiment.run.reading_plan import ReadableExperiment
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.published.check import HEADLINE, CellVerdict, count_verdicts
 from textcat.published.printed_tables import PAPERS
-from textcat.published.readings import find_reading, load_answers, load_readings
+from textcat.published.readings import Answers, find_reading, load_answers, load_readings
 from textcat.report.multiverse_page import LABELS, read_summary
 
 COMPARED = HEADLINE[:3]
@@ -51,11 +51,11 @@ def find_answers(experiment: str) -> Answered | None:
         return None
     readings = load_readings(paper)
     loaded = ReadableExperiment.load(experiment, readings)
-    answers = load_answers().get(paper)
+    answers = load_answers().get(paper, Answers())
     effective = loaded.find_effective_options()
     against = [
         (name, option, answers.certainty.get(name, 1.0))
-        for name, option in (answers.reconstructed if answers else {}).items()
+        for name, option in answers.reconstructed.items()
         if name in effective and effective[name].get(option) != readings.questions[name].literal
     ]
     departures = loaded.find_departures(find_reading("reconstructed", readings))

@@ -263,7 +263,7 @@ def read_earlier(
         return {}
     same = experiment.find_effective_options()
     literal = {each: experiment.readings.questions[each].literal for each in same}
-    found = {}
+    found: dict[tuple[str, ...], CellValues] = {}
     for reading in before["readings"]:
         options = reading["options"]
         if all(each in same and option in same[each] for each, option in options.items()):

@@ -29,7 +29,9 @@ PAIRS = 8
 class Bench(Protocol):
     """An experiment on which readings are measured."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The name of the experiment, and of the runs of it that are measured."""
 
     @property
     def cost(self) -> float:
