@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import get_args
 
 import pytest
@@ -155,3 +156,17 @@ def test_nothing_in_nothing_out(name: TokenizerName) -> None:
 def test_each_name_stands_for_its_tokenizer() -> None:
     assert list(TOKENIZERS) == list(NAMES)
     assert all(tokenizer.name == name and tokenizer.description for name, tokenizer in TOKENIZERS.items())
+
+
+def test_marks_continue_a_word_and_composed_text_is_the_same() -> None:
+    unicode = TOKENIZERS["unicode"]
+    split, cut = unicode.make_splitter(lowercase=True), unicode.make_cutter(lowercase=True)
+
+    def words(text: str) -> list[str]:
+        return [word for piece in split(text) for word in cut(piece)]
+
+    assert words("का घर, की घर") == ["का", "घर", "की", "घर"]
+    composed, apart = "Épée naïve_übung x2", unicodedata.normalize("NFD", "Épée naïve_übung x2")
+    assert composed != apart
+    assert words(composed) == words(apart) == ["épée", "naïve", "übung", "x2"]
+    assert words("\u0301 - a_b c-d") == ["a", "b", "c", "d"]

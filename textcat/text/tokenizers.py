@@ -8,6 +8,7 @@ the cut if the rule of the tokenizer depends on capitals.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,7 +24,8 @@ class Tokenizer:
 
     `skip` first replaces text that holds no words by spaces. Pieces are then runs of `characters`, which are Latin-1,
     or runs without white space if there are none. If `finer`, `pattern` is searched in each piece; otherwise
-    each piece is a word. ASCII text is divided at once into runs of `ascii_characters`, if these are given.
+    each piece is a word. `divide` does what the pattern cannot. ASCII text is divided at once into runs of
+    `ascii_characters`, if these are given; other text is composed (NFC) first.
     """
 
     name: TokenizerName
@@ -33,6 +35,7 @@ class Tokenizer:
     ascii_characters: bytes = b""
     finer: bool = False
     depends_on_capitals: bool = False
+    divide: Callable[[str], list[str]] | None = None
     skip: Callable[[str], str] | None = None
     finish: Callable[[str], str] | None = None
 
@@ -68,7 +71,7 @@ class Tokenizer:
 
     def make_cutter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
         """Return a function from a piece to its words."""
-        find = re.compile(self.pattern).findall
+        find = self.divide or re.compile(self.pattern).findall
         finish = self.finish or str
         lower = str.lower if lowercase and self.depends_on_capitals else str
         if self.finer and not self.finish and lower is str:
@@ -126,9 +129,21 @@ def _make_ascii_splitter(characters: bytes, *, fold: bool) -> Callable[[str], li
         folded = text.lower() if fold else text
         if folded.isascii():
             return folded.encode("ascii").translate(table).decode("ascii").split()
-        return folded.split()
+        return unicodedata.normalize("NFC", folded).split()
 
     return split
+
+
+def divide_unicode(piece: str) -> list[str]:
+    """Return the runs of letters and digits of any script; a combining mark, such as a vowel sign, continues a run."""
+    words, start = [], -1
+    for position, character in enumerate(piece):
+        if character.isalnum():
+            start = position if start < 0 else start
+        elif start >= 0 and not unicodedata.category(character).startswith("M"):
+            words.append(piece[start:position])
+            start = -1
+    return words if start < 0 else [*words, piece[start:]]
 
 
 def _finish_trec(token: str) -> str:
@@ -200,8 +215,9 @@ TOKENIZERS: dict[str, Tokenizer | WordFunction] = {
         ),
         Tokenizer(
             "unicode",
-            "Runs of the letters and digits of any script; everything else separates.",
+            "Runs of the letters, marks and digits of any script; everything else separates.",
             r"[^\W_]+",
+            divide=divide_unicode,
             ascii_characters=_LETTERS + _DIGITS,
             finer=True,
         ),
