@@ -482,7 +482,7 @@ def write_labels(path: Path, *, without: int = 0, single: bool = False) -> Path:
 def test_thresholds_are_those_that_were_best_on_training_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """docs/thresholds.md has the measurements."""
+    """docs/decisions.md has the measurements."""
 
     def find_threshold(**which: Any) -> dict[str, Any] | None:
         inspection = inspect_documents(write_labels(tmp_path / "t.csv", **which))

@@ -18,9 +18,9 @@ from textcat.linear.training import ALGORITHMS
 
 CONFIGURATION_HEAD = """# The keys of an experiment file
 
-Every key of an experiment file, the values it takes and its default. An unknown key is an error with its line and the
-nearest known key. An editor that supports JSON Schema completes keys with `textcat show --schema`;
-`textcat show EXPERIMENT` prints an experiment with all keys resolved.
+Every key of an experiment file with its default, the values it takes (in parentheses) and its meaning. An unknown key
+is an error with its line and the nearest known key. An editor that supports JSON Schema completes keys with
+`textcat show --schema`; `textcat show EXPERIMENT` prints an experiment with all keys resolved.
 
 `text`, `vector`, `selection`, `projection`, `calibration`, `threshold` and `evaluation` may be given for the
 experiment, for all its runs, and for a run, whose keys override the experiment's. A file inherits the keys of the
@@ -36,12 +36,16 @@ SECTION_HEADINGS = {
     "SelectionSettings": "selection",
     "ProjectionSettings": "projection",
     "CalibrationSettings": "calibration",
+    "RejectSettings": "reject",
     "ThresholdSettings": "threshold",
     "EvaluationSettings": "evaluation",
     "RunSettings": "runs",
     "SearchSettings": "search",
     "ComparisonSettings": "comparisons",
 }
+# Longer enumerations are left to `textcat list`, which describes each name.
+MOST_NAMES = 12
+REPEATED = "Keys that override the experiment's."
 OPTIONS_SET_BY_PARAMETERS = ("tol", "max_passes", "seed", "stop", "precision", "jobs")
 
 
@@ -57,12 +61,12 @@ def _format_sections(schema: dict[str, Any]) -> Iterator[str]:
         if heading == "corpus":
             yield from _format_reader_options()
     for model, learners in _group_learners().items():
-        names = ", ".join(f"`{name}`" for name in learners)
-        yield f"## Parameters of {names}\n"
+        others = f" and {len(learners) - 1} others" if len(learners) > 1 else ""
+        yield f"## Parameters of `{learners[0]}`{others}\n"
         for name in learners:
             yield f"- `{name}`: {LEARNERS[name].title}"
         yield ""
-        yield from _format_table(schema["$defs"][model]["properties"])
+        yield from _format_keys(schema["$defs"][model]["properties"])
         if model == "LinearParameters":
             yield from _format_algorithm_options()
 
@@ -72,15 +76,16 @@ def _format_algorithm_options() -> Iterator[str]:
     for name, algorithm in ALGORITHMS.items():
         yield f"### options of algorithm `{name}`\n"
         yield cleandoc(algorithm.options.__doc__ or "") + "\n"
-        yield "| option | default |\n|---|---|"
-        for option in fields(algorithm.options):
-            if option.name not in OPTIONS_SET_BY_PARAMETERS:
-                yield f"| `{option.name}` | `{json.dumps(option.default)}` |"
+        yield ", ".join(
+            f"`{option.name}: {json.dumps(option.default)}`"
+            for option in fields(algorithm.options)
+            if option.name not in OPTIONS_SET_BY_PARAMETERS
+        )
         yield ""
 
 
 def _format_reader_options() -> Iterator[str]:
-    """Return a table for the readers that share their options, own documents first."""
+    """Return a list for the readers that share their options, own documents first."""
     sharing: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for name in (*OWN_FORMATS, *list_corpora()):
         if meanings := load_option_descriptions(name):
@@ -88,10 +93,9 @@ def _format_reader_options() -> Iterator[str]:
     for pairs, names in sharing.items():
         defaults = list_reader_options(names[0])
         yield f"### options of {', '.join(f'`{name}`' for name in names)}\n"
-        yield "| option | default | meaning |\n|---|---|---|"
         for option, meaning in pairs:
-            default = "" if defaults[option] is None else f"`{json.dumps(defaults[option])}`"
-            yield f"| `{option}` | {default} | {meaning} |"
+            default = "" if defaults[option] is None else f": {json.dumps(defaults[option])}"
+            yield f"- `{option}{default}`: {meaning}"
         yield ""
 
 
@@ -105,26 +109,30 @@ def _group_learners() -> dict[str, list[str]]:
 
 def _format_section(heading: str, properties: dict[str, Any]) -> Iterator[str]:
     yield f"## {heading}\n"
-    yield from _format_table(properties)
+    yield from _format_keys(properties)
 
 
-def _format_table(properties: dict[str, Any]) -> Iterator[str]:
-    yield "| key | values | default | meaning |\n|---|---|---|---|"
-    for key, value in properties.items():
-        meaning = value.get("description", "").replace("|", "\\|")
-        yield f"| `{key}` | {_describe_type(value)} | {_format_default(value)} | {meaning} |"
+def _format_keys(properties: dict[str, Any]) -> Iterator[str]:
+    own = {key: value for key, value in properties.items() if value.get("description") != REPEATED}
+    for key, value in own.items():
+        meaning = f": {value['description']}" if value.get("description") else ""
+        yield f"- `{key}{_format_default(value)}` ({_describe_type(value)}){meaning}"
+    if repeated := ", ".join(f"`{key}`" for key in properties if key not in own):
+        yield f"- {repeated}: {REPEATED}"
     yield ""
 
 
 def _describe_type(value: dict[str, Any]) -> str:
     """Describe the type of a key in words. Pydantic before 2.9 wraps a described reference in `allOf`."""
     if several := value.get("anyOf", value.get("allOf")):
+        if "default" in value and value["default"] is None:
+            several = [each for each in several if each.get("type") != "null"]
         return " or ".join(dict.fromkeys(_describe_type(each) for each in several))
     if "$ref" in value:
         model = value["$ref"].rsplit("/", 1)[1]
         return f"keys of `{SECTION_HEADINGS.get(model, model)}`"
     if allowed := value.get("enum", [value["const"]] if "const" in value else []):
-        return ", ".join(f"`{each}`" for each in allowed)
+        return ", ".join(f"`{each}`" for each in allowed) if len(allowed) <= MOST_NAMES else "name"
     return _describe_composite(value) if value.get("type") in ("array", "object") else _describe_simple(value)
 
 
@@ -151,12 +159,15 @@ def _describe_simple(value: dict[str, Any]) -> str:
 
 
 def _format_default(value: dict[str, Any]) -> str:
-    """Return the default of a key as text, or an empty text."""
-    if "default" not in value or value["default"] is None:
+    """Return the default of a key as it would be written after the key, or an empty text."""
+    default = value.get("default")
+    if (
+        default is None
+        or default in ("", [])
+        or (isinstance(default, dict) and ("$ref" in value or "allOf" in value))
+    ):
         return ""
-    if isinstance(value["default"], dict):
-        return "" if "$ref" in value or "allOf" in value else f"`{json.dumps(value['default'])}`"
-    return f"`{json.dumps(value['default'])}`" if value["default"] != "" else ""
+    return f": {json.dumps(default)}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Print docs/methods.md, the page from equations to code: python -m tests.documents.methods_page."""
+"""Print docs/dev/methods.md, the page from equations to code: python -m tests.documents.methods_page."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def make_methods_page() -> str:
 
 def _format_equations() -> Iterator[str]:
     for paper, entries in load_equations().items():
-        yield f"## {paper}\n\n| equation or algorithm | functions |\n|---|---|"
+        yield f"## {paper}\n"
         for equation, names in entries.items():
-            yield f"| {equation} | {', '.join(f'`{name}`' for name in names)} |"
+            yield f"- {equation}: {', '.join(f'`{name}`' for name in names)}"
         yield ""
 
 

@@ -1,4 +1,4 @@
-"""The tables of docs/architecture.md name files and packages that exist, and every package."""
+"""The lists of docs/dev/architecture.md name files and packages that exist, and every package."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import pytest
 
 from tests.conftest import PROJECT
 
-PAGE = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs" / "dev" / "architecture.md").read_text(encoding="utf-8")
 PATHS = re.findall(r"`((?:textcat|benchmarks)/[\w./]*)`", PAGE)
-QUESTIONS = re.findall(
-    r"^\| (.+) \| `(textcat/\S+)` \|$", PAGE[PAGE.index("## Where do I change") :], re.MULTILINE
-)
+QUESTIONS = re.findall(r"^- (.+): `(textcat/\S+)`$", PAGE[PAGE.index("## Where do I change") :], re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 

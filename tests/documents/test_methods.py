@@ -1,4 +1,4 @@
-"""docs/methods.md is up to date, and every function that it names exists."""
+"""docs/dev/methods.md is up to date, and every function that it names exists."""
 
 from __future__ import annotations
 
@@ -21,5 +21,7 @@ def test_every_function_exists(name: str) -> None:
 
 
 def test_the_page_is_generated_from_the_tables() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "methods.md"
-    assert page.read_text() == make_methods_page(), "python -m tests.documents.methods_page > docs/methods.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "dev" / "methods.md"
+    assert page.read_text() == make_methods_page(), (
+        "python -m tests.documents.methods_page > docs/dev/methods.md"
+    )

@@ -1,4 +1,4 @@
-"""Carry out all attacks and print a table; with --write, keep it in docs/faults.md.
+"""Carry out all attacks and print a table; with --write, keep it in docs/dev/faults.md.
 
 python -m tests.faults
 python -m tests.faults --only "killed runs" --tries 10
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=ATTACKS, help="only this attack")
     parser.add_argument("--tries", type=int, help="tries of each attack")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", action="store_true", help="keep the outcomes in docs/faults.md")
+    parser.add_argument("--write", action="store_true", help="keep the outcomes in docs/dev/faults.md")
     options = parser.parse_args()
     outcomes = attack(options.only or list(ATTACKS), options.tries, options.seed)
     print(format_table(outcomes))  # noqa: T201

@@ -1,4 +1,4 @@
-"""The outcomes of the attacks: kept as data, and shown in docs/faults.md."""
+"""The outcomes of the attacks: kept as data, and shown in docs/dev/faults.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import yaml
 from tests.conftest import PROJECT
 
 OUTCOMES = Path(__file__).with_name("outcomes.yaml")
-PAGE = PROJECT / "docs" / "faults.md"
+PAGE = PROJECT / "docs" / "dev" / "faults.md"
 BEGIN = "<!-- Written by `python -m tests.faults --write`. -->\n"
 END = "<!-- end -->"
 

@@ -1,4 +1,4 @@
-"""The attacks work, and docs/faults.md shows what came of them."""
+"""The attacks work, and docs/dev/faults.md shows what came of them."""
 
 from __future__ import annotations
 

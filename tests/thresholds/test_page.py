@@ -1,4 +1,4 @@
-"""The figures of docs/thresholds.md are those of the results in the repository."""
+"""The figures of docs/decisions.md are those of the results in the repository."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from textcat.experiment.run.results_file import get_run_measures, read_results
 from textcat.experiment.spec.loading import load_experiment
 
 PROJECT = Path(__file__).resolve().parents[2]
-PAGE = (PROJECT / "docs" / "thresholds.md").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs" / "decisions.md").read_text(encoding="utf-8")
 COLLECTIONS = ("reuters", "ohsumed")
 MEASURES = {
     name: get_run_measures(read_results(PROJECT / "results" / "practice" / f"thresholds_{name}"))
@@ -63,24 +63,6 @@ def test_a_row_of_calibrations_is_what_was_measured(run: str) -> None:
         assert cell == f"{f1s(measures)}, Brier {brier:.5f}, log loss {log_loss:.4f}"
 
 
-@pytest.mark.parametrize(
-    ("said", "collection", "run"),
-    [
-        ("935", "reuters", "logistic_tuned"),
-        ("7,814", "ohsumed", "logistic_tuned"),
-        ("1,046", "reuters", "logistic_tuned_on_training"),
-        ("8,098", "ohsumed", "logistic_tuned_on_training"),
-        ("876", "reuters", "svm_tuned"),
-        ("7,425", "ohsumed", "svm_tuned"),
-        ("992", "reuters", "svm_tuned_on_training"),
-        ("8,622", "ohsumed", "svm_tuned_on_training"),
-    ],
-)
-def test_errors_in_the_text_are_those_counted(said: str, collection: str, run: str) -> None:
-    assert f"{MEASURES[collection][run]['micro.errors']:,.0f}" == said
-    assert said in PAGE
-
-
 def test_the_advice_holds() -> None:
     """PCut is the best or within 0.2 points in every column; RCut loses 4.0 to 7.5 points to it."""
     for collection in COLLECTIONS:
@@ -88,3 +70,10 @@ def test_the_advice_holds() -> None:
             values = {rule: MEASURES[collection][f"{learner}_{rule}"]["micro.f1"] for rule in RULES}
             assert values["pcut"] >= max(values.values()) - 0.2
             assert 3.95 <= values["pcut"] - values["rcut"] <= 7.55
+
+
+def test_held_out_thresholds_make_fewer_errors_than_those_of_training_scores() -> None:
+    for measures in MEASURES.values():
+        for learner in ("logistic", "svm"):
+            errors = {rule: measures[f"{learner}_{rule}"]["micro.errors"] for rule in RULES}
+            assert errors["tuned"] < errors["tuned_on_training"]
