@@ -115,7 +115,7 @@ def run_and_get_exit_code(*arguments: str) -> int:
         (["rum"], "Did you mean run?"),
         (["run"], "Give an experiment"),
         (["run", "reuters_modapt"], "Did you mean reuters_modapte?"),
-        (["show", "nothing_of_the_kind"], "there is no experiment"),
+        (["show", "nothing_of_the_kind"], "nothing is called"),
         (["run", "reuters_modapte", "--no-such-option"], "No such option"),
         (["fetch", "reuters"], "unknown collection"),
     ],

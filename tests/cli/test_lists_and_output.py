@@ -20,6 +20,7 @@ from textcat.cli.options import Duration
 from textcat.cli.output import make_visible, print_json
 from textcat.corpora import list_corpora, load_card
 from textcat.corpora.registry import OWN_FORMATS, list_reader_options
+from textcat.errors import UsageError
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import load_experiment
@@ -53,6 +54,15 @@ def test_a_list_has_every_name_once_as_text_and_as_json(kind: str) -> None:
     assert set(names) <= {word for line in lines for word in line.split()[:1]}
 
 
+@pytest.mark.parametrize("kind", [*LISTED, "methods"])
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_a_list_fits_the_terminal(kind: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = run("list", kind)
+    assert max(map(len, text.splitlines())) <= width
+    assert all(name in text for name in (LISTED[kind][1] if kind in LISTED else ["information_gain"]))
+
+
 def test_the_list_of_tables_counts_printed_numbers() -> None:
     rows = json.loads(run("list", "tables", "--json"))
     printed = [cell for cell in load_all_cells() if cell.printed is not None]
@@ -83,6 +93,43 @@ def test_a_shown_experiment_can_be_run_again(name: str) -> None:
     shown = yaml.safe_load(run("show", name))
     experiment = load_experiment(name)
     assert Experiment.model_validate(shown).model_dump() == experiment.model_dump()
+
+
+def test_a_shown_experiment_has_its_open_questions_and_their_answers() -> None:
+    questions = {
+        each["name"]: each for each in json.loads(run("show", "zhang_2000/table1", "--json"))["questions"]
+    }
+    assert set(questions) >= {"scope", "stop_list", "document_order"}
+    assert "page_title" not in questions
+    assert {"this file", "literal"} <= set(questions["stop_list"]["options"]["none"])
+    assert questions["stop_list"]["options"]["smart"] == []
+    text = run("show", "zhang_2000/table1")
+    for each in questions.values():
+        assert f"# {each['name']}: {each['question']}" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "zhang_2000",
+            ["Large Margin Winnow Methods", "zhang_2000.table1: ", "zhang_2000/table1: ", "scope: "],
+        ),
+        ("chi_square", ["equation 30", "selection: {score: chi_square}"]),
+        ("macro_f1", ["macro.f1", "mean of the categories' F1"]),
+        ("hinge", ["max(0, 1 - r)", "loss: hinge"]),
+        ("scut", ["best F1", "threshold: {rule: scut}"]),
+    ],
+)
+def test_papers_and_methods_are_shown(name: str, said: list[str]) -> None:
+    text = run("show", name)
+    assert not [part for part in said if part not in text]
+
+
+def test_a_name_that_nothing_has_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="nothing is called 'chi_sqare'") as caught:
+        run("show", "chi_sqare")
+    assert "chi_square" in caught.value.hint
 
 
 @pytest.mark.parametrize("table", LISTED["tables"][1][::6])

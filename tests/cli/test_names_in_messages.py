@@ -167,3 +167,37 @@ def test_single_and_unlearned_categories_are_named(
 
 def test_without_a_title_an_experiment_has_the_name_of_its_file(tmp_path: Path) -> None:
     assert load_experiment(write_experiment(tmp_path)).title == "my_news"
+
+
+@pytest.mark.parametrize("command", ["init", "tune", "run"])
+def test_a_missing_file_is_named_as_a_file(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = message_of(capsys, command, str(tmp_path / "news.csv"))
+    assert re.search("no (such )?file", message)
+    assert "experiment '" not in message
+
+
+def test_messages_say_what_was_found_and_which_option_mends_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run_changed(old: str, new: str) -> str:
+        path = write_experiment(tmp_path)
+        path.write_text(path.read_text().replace(old, new))
+        return message_of(capsys, "run", str(path), "--data", str(tmp_path / "data"))
+
+    wrong = run_changed("label: labels", "label: labls")
+    assert "no column 'labls'; the columns are" in wrong
+    assert "Did you mean 'labels'? Name one of them as `label` in `corpus.options`." in wrong
+    assert "name another column as `side`" in run_changed("side: split", "side: text")
+    lost = run_changed("documents.csv", "lost.csv")
+    assert "no such file or folder" in lost
+    assert "`corpus.path`" in lost
+    rows = [f"text {number},one,{'train' if number % 2 else 'test'}" for number in range(20)]
+    (tmp_path / "same.csv").write_text("\n".join(["text,labels,split", *rows]) + "\n")
+    same = run_changed("documents.csv", "same.csv")
+    assert "every training document has the label 'one'" in same
+    assert "`label` or `side` in `corpus.options`" in same
+    assert "name another column of labels as `label`" in message_of(
+        capsys, "init", str(tmp_path / "same.csv")
+    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.experiment.place import Place
+from tests.experiment.small import WORDS
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
@@ -45,6 +47,45 @@ def test_the_stages_share_their_artifacts(place: Place) -> None:
     assert place.stages() == before
 
 
+def test_the_stages_print_what_they_made(place: Place) -> None:
+    said = {
+        stage: place.textcat(stage, str(place.experiment))
+        for stage in ("tokenize", "select", "train", "evaluate")
+    }
+    records = [json.loads(line) for line in (place.folder / "documents.jsonl").read_text().splitlines()]
+    words = sum(len(f"{record['title']} {record['body']}".split()) for record in records)
+    assert (
+        f"240 documents (160 training, 80 test), {words:,} words, 38 different terms, 3 categories"
+        in said["tokenize"]
+    )
+    assert "0 of 240 documents have no term" in said["tokenize"]
+    least_squares, logistic = said["select"].split("logistic:")
+    assert "30 of 38 terms" in least_squares
+    assert "10 of 38 terms" in logistic
+    grain = next(line for line in logistic.splitlines() if line.startswith("grain")).split(maxsplit=2)
+    assert len(grain[2].split(", ")) == 10
+    assert set(grain[2].split(", ")) <= {
+        f"{side}{word}" for side in ("", "title:") for word in WORDS["grain"]
+    }
+    rows = {line.split()[0]: line.split() for line in said["train"].splitlines() if line.strip()}
+    assert rows["logistic"][1] == "3"
+    assert float(rows["logistic"][2]) > 1
+    assert f"textcat predict {place.data / 'models' / 'trial' / 'least_squares'} FILE" in said["train"]
+    assert "micro F1" in said["evaluate"]
+    assert not [stage for stage, text in said.items() if re.search("[0-9a-f]{64}", text)]
+    assert re.search("[0-9a-f]{64}", place.textcat("tokenize", str(place.experiment), "-v"))
+
+
+def test_a_run_says_how_to_get_and_use_its_model(place: Place) -> None:
+    said = place.textcat("run", str(place.experiment))
+    (line,) = [line for line in said.splitlines() if line.startswith("Models: ")]
+    train, predict = line.removeprefix("Models: ").split("; ")
+    place.textcat("train", train.split()[2])
+    (place.folder / "new.txt").write_text("wheat and corn from the harvest\n")
+    model = predict.split()[2]
+    assert json.loads(place.textcat("predict", model, str(place.folder / "new.txt")))["labels"] == ["grain"]
+
+
 def test_a_second_run_gives_the_same_bytes_and_makes_nothing(place: Place) -> None:
     place.textcat("run", str(place.experiment))
     first = (place.report / "results.json").read_bytes()
@@ -70,7 +111,7 @@ def test_a_dry_run_tells_the_truth_and_makes_nothing(place: Place) -> None:
     place.experiment.write_text(place.experiment.read_text().replace("features: 30", "features: 20"))
     lines = place.textcat("run", str(place.experiment), "--dry-run").splitlines()
     todo = [line for line in lines if "to do" in line]
-    assert any("parameters.features differs" in line for line in todo)
+    assert {line.split(": to do: ")[1] for line in todo} == {"selection.features differs from the cache"}
     assert not any(line.startswith(("tokenize", "vectorize", "train CLG")) for line in todo)
 
 

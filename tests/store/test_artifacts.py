@@ -155,14 +155,6 @@ def test_a_full_disk_is_one_message(tmp_path: Path) -> None:
     assert "finished work is kept" in str(caught.value)
 
 
-def test_the_nearest_difference_names_a_setting(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    assert store.find_nearest_difference(RECIPE) is None
-    store.build(RECIPE, writes("x"))
-    changed = Recipe("train", 1, {"lam": 0.1, "nested": {"a": [1, 3]}}, {"vectors": "abc"})
-    assert store.find_nearest_difference(changed) == "parameters.nested.a[1]"
-
-
 def test_the_manifest_holds_the_recipe(tmp_path: Path) -> None:
     folder = Store(tmp_path).build(RECIPE, writes("x")).folder
     manifest = json.loads((folder / ARTIFACT_MANIFEST).read_text())

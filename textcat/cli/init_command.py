@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from textcat.cli.options import add_common_options, read_command_settings
+from textcat.cli.output import write_new_file
 from textcat.errors import UsageError
 
 
@@ -55,7 +56,7 @@ def init_command(documents: Path, target: Path | None, test: Path | None, **sett
         for line in [] if options.quiet else inspection.report:
             click.echo(line, err=True)
         return
-    _write_new(written, text)
+    write_new_file(written, text)
     load_experiment(written)
     for line in inspection.report:
         options.print_unless_quiet(line)
@@ -74,12 +75,3 @@ def choose_name(documents: Path) -> str:
     stem = documents.resolve().name if documents.is_dir() else documents.stem
     plain = "".join(c if c.isprintable() and c not in "/\\" else "-" for c in stem).strip(". ")
     return plain[:50] or "mine"
-
-
-def _write_new(path: Path, text: str) -> None:
-    try:
-        with path.open("x", encoding="utf-8") as opened:
-            opened.write(text)
-    except OSError as error:
-        hint = "Choose a file in an existing, writable folder with --to."
-        raise UsageError(f"cannot be written: {error.strerror}", where=str(path), hint=hint) from error

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from textwrap import fill
-from typing import Any
+from shutil import get_terminal_size
+from textwrap import fill, wrap
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from textcat.cli.options import add_common_options, read_command_settings
 from textcat.cli.output import print_json
-from textcat.errors import TextcatError
+from textcat.errors import TextcatError, UsageError
+
+if TYPE_CHECKING:
+    from textcat.experiment.spec.experiment import Experiment
 
 KINDS = ("corpora", "experiments", "tables", "learners", "methods")
 
@@ -34,11 +39,33 @@ def list_command(kind: str, as_json: bool, **settings: Any) -> None:
     if as_json:
         print_json(rows, ensure_ascii=True)
         return
+    click.echo(_format_rows(rows, get_terminal_size((PIPE_WIDTH, 24)).columns))
 
+
+# tabulate gives a column two places more than its heading.
+PIPE_WIDTH, GAP, NARROWEST = 140, 2, 24
+
+
+def _format_rows(rows: Sequence[Mapping[str, Any]], width: int) -> str:
+    """Return a table of this width, its first column as it is; where that leaves no room, a paragraph for each row."""
     from tabulate import tabulate
 
-    wrapped = [{key: fill(str(value), 56) for key, value in row.items()} for row in rows]
-    click.echo(tabulate(wrapped, headers="keys", tablefmt="simple", disable_numparse=True))
+    texts = [{key: str(value) for key, value in row.items()} for row in rows]
+    widths = (
+        {key: max([len(key) + 2, *(len(row[key]) for row in texts)]) for key in texts[0]} if texts else {}
+    )
+    name, *others = widths or [""]
+    least = sum(min(widths[key], NARROWEST) for key in others)
+    if texts and widths[name] + least + GAP * len(others) > width:
+        paragraphs = (
+            [row[name], *(wrap("; ".join(filter(None, (row[key] for key in others))), max(width - 2, 20)))]
+            for row in texts
+        )
+        return "\n".join("\n  ".join(lines) for lines in paragraphs)
+    while sum(widths.values()) + GAP * len(others) > width:
+        widths[max(others, key=lambda key: widths[key])] -= 1
+    wrapped = [{key: fill(text, widths[key]) for key, text in row.items()} for row in texts]
+    return tabulate(wrapped, headers="keys", tablefmt="simple", disable_numparse=True)
 
 
 def _list_corpora(data: Path) -> list[dict[str, Any]]:
@@ -124,11 +151,12 @@ def _list_methods(_data: Path) -> list[dict[str, Any]]:
 @click.option("--bibtex", is_flag=True, help="Print only the citation, as BibTeX.")
 @add_common_options
 def show_command(name: str | None, schema: bool, as_json: bool, bibtex: bool, **settings: Any) -> None:
-    """Show a corpus, a document format, an experiment, a published table or a learner in detail.
+    """Show a corpus, a document format, an experiment, a paper, one of its tables, or a method in detail.
 
-    An experiment is shown with inherited settings and all defaults. With --bibtex NAME may also be a paper; the
-    entries of an experiment cover textcat, its paper, collection, learners and methods, and without NAME the entry
-    is that of textcat.
+    Methods are learners, selection scores, losses, priors, algorithms, tokenizers, threshold rules and measures. An
+    experiment is shown as one file with all settings, and with the questions that its paper leaves open. With
+    --bibtex the entries of an experiment cover textcat, its paper, collection, learners and methods, and without NAME
+    the entry is that of textcat.
     """
     options = read_command_settings(settings)
     if schema:
@@ -142,8 +170,11 @@ def show_command(name: str | None, schema: bool, as_json: bool, bibtex: bool, **
         click.echo(cite(name or SOFTWARE), nl=False)
         return
     if name is None:
-        raise click.UsageError("Give a corpus, an experiment, a table or a learner, or use --schema.")
+        raise click.UsageError("Give a corpus, an experiment, a paper, a table or a method, or use --schema.")
     facts = _collect_facts(name, options.data)
+    if facts is None:
+        _show_experiment(name, as_json=as_json)
+        return
     if as_json:
         print_json(facts, ensure_ascii=True)
         return
@@ -152,11 +183,62 @@ def show_command(name: str | None, schema: bool, as_json: bool, bibtex: bool, **
     click.echo(yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100).rstrip())
 
 
-def _collect_facts(name: str, data: Path) -> dict[str, Any]:
+def _show_experiment(name: str, *, as_json: bool) -> None:
+    """Print an experiment as a file that can be run, or as JSON, with the questions that its paper leaves open."""
+    from textcat.experiment.run.reading_plan import answer_questions
+    from textcat.experiment.spec.experiment_file import render_experiment
+
+    experiment = _load_named(name)
+    questions = answer_questions(name)
+    if as_json:
+        facts = experiment.model_dump(mode="json")
+        print_json(facts | ({"questions": questions} if questions else {}), ensure_ascii=True)
+        return
+    click.echo(render_experiment(experiment), nl=False)
+    if not questions:
+        return
+    head = (
+        f"What {experiment.paper} leaves open, and how it is answered: by this file, by the paper's words (literal), "
+        "and by its printed numbers (reconstructed, with the share of resamples in which it beats the literal "
+        "answer; held out: without the numbers of the table). "
+        f"Other answers: textcat run {name} --reading QUESTION=OPTION"
+    )
+    click.echo("\n" + fill(head, 116, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False))
+    for question in questions:
+        click.echo(f"#\n# {question['name']}: {question['question']}")
+        options = "; ".join(
+            f"{option} ({', '.join(given)})" if given else option
+            for option, given in question["options"].items()
+        )
+        click.echo(fill(options, 116, initial_indent="#   ", subsequent_indent="#   "))
+
+
+def _load_named(name: str) -> Experiment:
+    """Return an experiment; where nothing has this name, say so of all that `show` knows."""
+    from textcat.experiment.spec.loading import find_experiment, load_experiment
+    from textcat.experiment.spec.schema import list_methods
+    from textcat.learners.parameters import LEARNERS
+    from textcat.yaml_reader import find_near_names
+
+    try:
+        find_experiment(name)
+    except UsageError as error:
+        if Path(name).suffix or "Did you mean" in error.hint:
+            raise
+        near = find_near_names(name, {*LEARNERS, *(each["name"] for each in list_methods())}, most=1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        hint = f"{meant}`textcat list {'`, `textcat list '.join(KINDS)}` have the names."
+        raise UsageError(f"nothing is called {name!r}", hint=hint) from error
+    return load_experiment(name)
+
+
+def _collect_facts(name: str, data: Path) -> dict[str, Any] | None:
+    """Return what is known of a name; None if it can only be an experiment."""
     from textcat.corpora import list_corpora
     from textcat.corpora.registry import OWN_FORMATS
+    from textcat.experiment.spec.schema import find_methods
     from textcat.learners.parameters import LEARNERS
-    from textcat.published.printed_tables import load_all_cells
+    from textcat.published.printed_tables import PAPERS, load_all_cells
 
     if name in list_corpora():
         return _describe_corpus(name, data)
@@ -172,9 +254,29 @@ def _collect_facts(name: str, data: Path) -> dict[str, Any]:
     cells = [cell for cell in load_all_cells() if cell.table_id == name]
     if cells:
         return _describe_table(cells)
-    from textcat.experiment.spec.loading import load_experiment
+    if name in PAPERS:
+        return _describe_paper(name)
+    methods = find_methods(name)
+    return {"methods": methods} if len(methods) > 1 else methods[0] if methods else None
 
-    return load_experiment(name).model_dump(mode="json")
+
+def _describe_paper(name: str) -> dict[str, Any]:
+    from textcat.experiment.spec.config_files import find_experiment_files
+    from textcat.experiment.spec.loading import load_experiment
+    from textcat.published.printed_tables import load_paper
+    from textcat.published.readings import load_readings
+
+    paper = load_paper(name)
+    return {
+        **paper.model_dump(include={"paper", "title", "authors", "venue", "year"}),
+        "tables": {f"{name}.{table}": entry.caption for table, entry in paper.tables.items()},
+        "experiments": {
+            experiment: loaded.title
+            for experiment, path in find_experiment_files().items()
+            if (loaded := load_experiment(path)).paper == name
+        },
+        "open questions": {key: each.question for key, each in load_readings(name).questions.items()},
+    }
 
 
 def _describe_corpus(name: str, data: Path) -> dict[str, Any]:

@@ -28,12 +28,13 @@ COMMANDS = {
     "multiverse": "Run all defensible readings of a paper and compare their numbers.",
     "tune": "Find the best model for your documents within a time limit.",
     "list": "List corpora, experiments, tables, learners or methods.",
-    "show": "Show a corpus, experiment, table or learner in detail, or its BibTeX.",
+    "show": "Show a corpus, experiment, paper, table or method in detail, or its BibTeX.",
     "predict": "Label new documents with a trained model.",
     "explain": "Show the words behind a category or a decision.",
     "export": "Write the documents of a collection as JSON Lines.",
     "compare": "Compare two runs per category and test for significance.",
     "init": "Write an experiment file for your own documents.",
+    "copy": "Copy an experiment to one complete file of your own, to change it.",
     "cache": "Show the size of the cache, or clear it.",
 }
 # Modules with several commands. Every other command has its own module, such as `cache_command`.

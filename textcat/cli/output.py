@@ -11,6 +11,7 @@ import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -21,6 +22,16 @@ from textcat.errors import UsageError
 def print_json(value: Any, *, ensure_ascii: bool = False) -> None:
     """Print data as JSON, with null for NaN and infinity, which JSON does not have."""
     click.echo(json.dumps(_replace_nan(value), indent=1, ensure_ascii=ensure_ascii, allow_nan=False))
+
+
+def write_new_file(path: Path, text: str) -> None:
+    """Write a file that does not exist yet."""
+    try:
+        with path.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except OSError as error:
+        hint = "Choose a new file in an existing, writable folder."
+        raise UsageError(f"cannot be written: {error.strerror}", where=str(path), hint=hint) from error
 
 
 def _replace_nan(value: Any) -> Any:

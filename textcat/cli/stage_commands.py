@@ -164,15 +164,19 @@ def _run_experiment(
         _report_results(plan, timings, context, path, rebuild=rebuild, quote=quote)
         record_source(locate_results(experiment, context), path)
         return
-    # After `train`, users need only the model directories.
-    if until != "train" or context.verbose:
+    if context.verbose:
         for step in plan.steps(until):
             context.print_unless_quiet(f"{step.title}: {context.store.locate_artifact(step.recipe)}")
     if until == "evaluate":
         from textcat.experiment.run.results import collect_results
         from textcat.report.comparison_tables import runs_as_text
 
-        context.print_unless_quiet(f"\n{runs_as_text(collect_results(plan, context))}\n")
+        context.print_unless_quiet(f"{runs_as_text(collect_results(plan, context))}\n")
+    elif not context.quiet:
+        from textcat.experiment.run.stage_summary import summarize_stage
+
+        for line in summarize_stage(plan, context, until):
+            click.echo(line)
     context.print_unless_quiet(find_emptiest_run(plan, context, until).summary)
     context.print_unless_quiet(timings.summary)
     if until == "train":
@@ -181,6 +185,9 @@ def _run_experiment(
         models = _locate_models(experiment, context)
         for folder in export_models(plan, context, models):
             context.print_unless_quiet(f"model: {folder}")
+        context.print_unless_quiet(
+            f"Label documents: textcat predict {models / next(iter(experiment.runs))} FILE"
+        )
         record_source(models, path)
 
 
@@ -244,11 +251,15 @@ def _report_results(
     context.print_unless_quiet(format_for_terminal(timed, tables))
     context.print_unless_quiet(f"\n{empty.summary}")
     context.print_unless_quiet(f"\n{timings.summary}\nReport: {folder / 'report.html'}")
+    models = _locate_models(plan.experiment, context)
+    used = f"textcat predict {models / next(iter(plan.experiment.runs))} FILE uses one"
+    context.print_unless_quiet(f"Models: textcat train {os.path.relpath(path)} writes {models}/RUN; {used}")
 
 
 def _print_plan(experiment: Experiment, context: CommandSettings, until: str) -> None:
     """Print the state of each step; without the collection on this machine, the steps are unknown."""
-    from textcat.experiment.run.runner import describe_state, plan_experiment
+    from textcat.experiment.run.cache_state import describe_state
+    from textcat.experiment.run.runner import plan_experiment
 
     corpus, plan = experiment.corpus.name, plan_experiment(experiment, context)
     if plan is None:

@@ -179,7 +179,7 @@ def read_fields(values: Mapping[str, Any], fields: Sequence[str], where: str) ->
         given = {fields[-1]: to_text(values["text"])}
     if not given:
         raise BadDataError(
-            f"none of the fields {', '.join(fields)}, and no `text`",
+            f"none of the fields {', '.join(fields)}, and no `text`: it has {', '.join(map(str, values)) or 'nothing'}",
             where=where,
             hint="Name a column or key after a field of the model, or `text`.",
         )

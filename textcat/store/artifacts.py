@@ -139,19 +139,15 @@ class Store:
             self._make(recipe, make)
         return self._remember(recipe)
 
-    def find_nearest_difference(self, recipe: Recipe) -> str | None:
-        """Return the first setting in which a recipe differs from the most similar stored one, or None."""
-        others = [other for other in self._read_recipes(recipe.stage) if isinstance(other, dict)]
-        differences = [find_differences(recipe.as_dict(), other) for other in others]
-        best = min(differences, key=len, default=None)
-        return best[0] if best else None
-
-    def _read_recipes(self, stage: str) -> Iterator[dict[str, Any]]:
-        for path in sorted((self.root / stage).glob(f"*/{ARTIFACT_MANIFEST}")):
+    def read_recipes(self, stage: str, key: str = "*") -> Iterator[dict[str, Any]]:
+        """Yield the recipes of a stage's artifacts, or of the one with this key, without verifying them."""
+        for path in sorted((self.root / stage).glob(f"{key}/{ARTIFACT_MANIFEST}")):
             try:
-                yield json.loads(path.read_text())["recipe"]
+                recipe = json.loads(path.read_text())["recipe"]
             except (OSError, ValueError, KeyError, TypeError, RecursionError):
                 continue
+            if isinstance(recipe, dict):
+                yield recipe
 
     def _remember(self, recipe: Recipe) -> Artifact:
         folder = self.locate_artifact(recipe)

@@ -282,7 +282,9 @@ class OwnDocuments(CountingCorpus):
         columns = [str(name) for name in row.values]
         near = find_near_names(column, columns, most=1)
         meant = f"Did you mean {near[0]!r}? " if near else ""
-        hint = f"{meant}Name one of them in `corpus.options`."
+        options = {"text": self.text, "label": self.label, "id": (self.id,), "side": (self.side,)}
+        option = next(name for name, named in options.items() if column in named)
+        hint = f"{meant}Name one of them as `{option}` in `corpus.options`."
         problems.report(
             "missing", f"no column {column!r}; the columns are {', '.join(columns)}", row.where, hint
         )
@@ -323,7 +325,8 @@ class OwnDocuments(CountingCorpus):
         side = find_side_by_name(word)
         if side is None:
             what = f"{word.strip()!r} is neither train, test, validation nor unused"
-            problems.report("unknown-side", what, row.where)
+            hint = "Fix it, name another column as `side`, or set the policy for unknown-side to skip."
+            problems.report("unknown-side", what, row.where, hint)
             return None
         return self.validation if side == "validation" else cast(Split, side)
 

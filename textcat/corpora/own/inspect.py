@@ -122,7 +122,10 @@ def _inspect_table(kind: str, path: Path, own_test: dict[str, str]) -> Inspectio
     guess = guess_columns(table)
     if guess is None:
         names = ", ".join(repr(column.name) for column in table.columns) or "none"
-        hint = "Name the columns, such as text and label; in CSV and TSV the first line has the names."
+        hint = (
+            "Name the columns, such as text and label; in CSV and TSV the first line has the names. Or write "
+            f"an experiment with `corpus: {{name: {kind}, path: FILE, options: {{text: COLUMN, label: COLUMN}}}}`."
+        )
         raise UsageError(f"no column of text and one of labels among {names}", where=str(path), hint=hint)
     if kind in ("csv", "tsv"):
         _check_header(guess, path)

@@ -82,7 +82,10 @@ class LabelCounts:
         if different:
             what = f"every document has the only label {next(iter(different))!r}: there is nothing to learn"
         raise BadDataError(
-            what, where=where, hint="Add documents of another category, or name another column."
+            what,
+            where=where,
+            hint="Add documents of another category, or name another column of labels as `label` in `corpus.options` "
+            "of an experiment.",
         )
 
     def report_doubts(self) -> list[str]:

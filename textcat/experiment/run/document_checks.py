@@ -216,7 +216,7 @@ def check_categories(experiment: Experiment, vectors: Path) -> None:
             if all_have
             else "no training document has a label",
             where=str(experiment.own_documents if experiment.corpus.path else experiment.corpus.name),
-            hint="Add documents of another category, or name another column or split.",
+            hint="Add documents of another category, or name another `label` or `side` in `corpus.options`.",
         )
     for chosen, what in (
         ((learned == 0) & (tested > 0), "only in test documents: not learned, and counted as errors"),

@@ -32,7 +32,14 @@ from textcat.experiment.spec.loading import (
 from textcat.learners.parameters import LEARNERS
 from textcat.linear.algorithm_options import ColumnOptions, GradientOptions, RowOptions
 from textcat.published.printed_tables import PAPERS
-from textcat.published.readings import Assignment, Question, Readings, find_reading, load_readings
+from textcat.published.readings import (
+    Assignment,
+    Question,
+    Readings,
+    find_reading,
+    load_answers,
+    load_readings,
+)
 from textcat.store import hash_json
 from textcat.yaml_reader import YamlSource, suggest_names
 
@@ -189,7 +196,8 @@ class ReadableExperiment:
     @property
     def questions(self) -> dict[str, Question]:
         """The questions whose patterns match this experiment."""
-        return {name: q for name, q in self.readings.questions.items() if q.concerns(self.name)}
+        name = self.source.data.get("variant_of") or self.name
+        return {key: q for key, q in self.readings.questions.items() if q.concerns(name)}
 
     def validate(self, data: dict[str, Any]) -> Experiment:
         """Check patched data as an experiment file is checked."""
@@ -282,3 +290,32 @@ def load_under_reading(wanted: str, reading: str) -> Experiment:
     readings = load_readings(committed.paper)
     answers = find_reading(reading, readings, next(iter(committed.tables), None))
     return ReadableExperiment.load(wanted, readings).apply(answers).set_reading(reading)
+
+
+def answer_questions(wanted: str) -> list[dict[str, Any]]:
+    """Return the open questions that concern an experiment of a paper: each option with those whose answer it is."""
+    committed = load_experiment(wanted)
+    if committed.paper not in PAPERS:
+        return []
+    readings = load_readings(committed.paper)
+    readable = ReadableExperiment.load(wanted, readings)
+    of_file = readable.find_committed_options()
+    certainty: dict[str, float] = {}
+    found = {"literal": readings.literal}
+    if answers := load_answers().get(committed.paper):
+        certainty = answers.certainty
+        found["reconstructed"] = find_reading("reconstructed", readings)
+        if (table := next(iter(committed.tables), "")) in answers.held_out:
+            found["held out"] = find_reading("held-out", readings, table)
+    answered = []
+    for name, question in readable.questions.items():
+        given: dict[str, list[str]] = {option: [] for option in question.options}
+        if (option := of_file[name]) is not None:
+            given[option].append("this file")
+        for reading, assignment in found.items():
+            sure = name in certainty and reading == "reconstructed"
+            given[assignment[name]].append(f"{reading} {certainty[name]:.0%}" if sure else reading)
+        answered.append(
+            {"name": name, "question": question.question, "says": question.says, "options": given}
+        )
+    return answered

@@ -13,7 +13,6 @@ from textcat.experiment.run.plan import Plan, make_plan
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.compile_early import compile_early
 from textcat.experiment.steps.fetch import fetch_documents, find_documents
-from textcat.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -87,11 +86,3 @@ def _build_step(step: Step, context: RunContext, timings: Timings) -> None:
         context.progress(0, None, step.title)
     made = step.build_artifact(context)
     timings.note(step.stage, made.seconds, was_ready=ready, built_at=made.built_at)
-
-
-def describe_state(step: Step, store: Store) -> str:
-    """Return `ready`, or what is missing or differs from the nearest artifact."""
-    if store.find(step.recipe):
-        return "ready"
-    difference = store.find_nearest_difference(step.recipe)
-    return f"to do: {difference} differs from the cache" if difference else "to do: nothing similar is cached"

@@ -122,14 +122,17 @@ class ComparisonSettings(StrictSettings):
     right: str
 
 
-class Experiment(StrictSettings):
+class Experiment(GrowingSettings):
     """An experiment: one corpus and text representation, and the runs that are compared on it."""
+
+    later = ("variant_of",)
 
     name: str = ""
     title: str = ""
     paper: str = ""
     tables: list[str] = Field(default_factory=list)
     figures: list[str] = Field(default_factory=list)
+    variant_of: str = ""
     notes: str = ""
     imports: list[str] = Field(default_factory=list)
     seed: int = Field(default=1, ge=0)
@@ -154,8 +157,8 @@ class Experiment(StrictSettings):
 
     @property
     def extended(self) -> tuple[str, ...]:
-        """Names of the experiments whose files this one extends, the nearest first."""
-        return self._extended
+        """Names of the experiments that this one varies: the one it names, then those it extends, nearest first."""
+        return (self.variant_of, *self._extended) if self.variant_of else self._extended
 
     @property
     def reading(self) -> str:

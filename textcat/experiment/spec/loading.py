@@ -170,7 +170,7 @@ def find_experiment(wanted: str) -> Path:
         return known[name]
     if (beside := Path(f"{wanted}.yaml")).is_file():
         return beside
-    what = f"there is no file {wanted}" if path.suffix == ".yaml" else f"there is no experiment {wanted!r}"
+    what = f"there is no file {wanted}" if path.suffix else f"there is no experiment {wanted!r}"
     near = get_close_matches(name, known, n=3)
     raise UsageError(what, hint=f"Did you mean {' or '.join(near)}?" if near else FIND_EXPERIMENT_HINT)
 
@@ -192,7 +192,11 @@ def load_experiment(wanted: str | Path) -> Experiment:
     source.data.setdefault("title", path.stem)
     # A file is read after the files that it extends.
     extended = [derive_experiment_name(each) for each in reversed(read) if each != path.resolve()]
-    return validate_experiment(source).set_folder(path.parent).set_extended(extended)
+    experiment = validate_experiment(source)
+    if (varied := experiment.variant_of) and varied not in (known := find_experiment_files()):
+        place = source.find_place(("variant_of",))
+        raise make_yaml_error(place, f"there is no experiment {varied!r}", suggest_names(varied, known))
+    return experiment.set_folder(path.parent).set_extended(extended)
 
 
 def validate_experiment(source: YamlSource) -> Experiment:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable, Collection, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, partial
 from importlib.resources import files
 from typing import Any
@@ -74,6 +76,45 @@ def list_methods() -> Iterator[dict[str, str]]:
         yield from (
             {"kind": kind, "name": name, "what": _describe_method(kind, name)} for name in list_names()
         )
+
+
+# How an experiment names a method of a kind.
+WRITTEN = {
+    "tokenizers": "text: {tokenizer: NAME}",
+    "selection_scores": "selection: {score: NAME}",
+    "losses": "a run with learner: linear, parameters: {loss: NAME}",
+    "priors": "a run with learner: linear, parameters: {prior: NAME}",
+    "algorithms": "a run with learner: linear, parameters: {algorithm: NAME}",
+    "thresholds": "threshold: {rule: NAME}",
+    "measures": "every evaluation measures it",
+}
+
+
+def find_methods(wanted: str) -> list[dict[str, str]]:
+    """Return the methods of a name, spelled with any of `.`, `_` and `-`: what they are and how to write them."""
+    return [
+        {
+            **method,
+            "what": _get_whole_text(method["kind"], method["name"]) or method["what"],
+            "in an experiment": WRITTEN[method["kind"]].replace("NAME", method["name"]),
+        }
+        for method in list_methods()
+        if method["kind"] in WRITTEN and _spell(method["name"]) == _spell(wanted)
+    ]
+
+
+def _spell(name: str) -> str:
+    return re.sub("[._-]", "_", name.lower())
+
+
+def _get_whole_text(kind: str, name: str) -> str:
+    """Return the docstring of a score or a loss, or an empty text."""
+    known: dict[str, Mapping[str, Any]] = {
+        "selection_scores": SCORES,
+        "losses": {"modified_logistic": modified_logistic, **LOSSES},
+    }
+    thing = known.get(kind, {}).get(name)
+    return inspect.cleandoc(thing.__doc__ or "") if thing else ""
 
 
 def _describe_method(kind: str, name: str) -> str:

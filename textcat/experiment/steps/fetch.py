@@ -46,7 +46,7 @@ def fetch_documents(experiment: Experiment, context: RunContext) -> DocumentSour
         )
     if is_own(corpus.name) and (not corpus.path or not _has_documents(corpus.name, path)):
         raise DataNotAvailableError(
-            f"{corpus.name}: there are no documents",
+            f"{corpus.name}: there are no documents" if path.exists() else "no such file or folder",
             where=str(path),
             hint="Fix `corpus.path`; it is relative to the experiment file.",
         )
