@@ -164,7 +164,7 @@ class Answers(StrictSettings):
     """What the printed numbers of a paper identify: options other than the literal ones, by question.
 
     `certainty`: the share of resamples of the evidence in which the answer beats the literal option. `held_out`: table
-    -> run, or "" for the whole table -> the answers found without these cells.
+    -> run, or * for the other cells of the table -> the answers found without these cells.
     """
 
     reconstructed: dict[str, str] = Field(default_factory=dict)
@@ -172,6 +172,7 @@ class Answers(StrictSettings):
     held_out: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
 
 
+WHOLE_TABLE = "*"
 ANSWERS_HEADER = """# What the printed numbers of each paper identify; written by textcat multiverse PAPER --pin.
 # reconstructed: answers other than the literal ones; certainty: the share of resamples of the evidence in which each
 # beats the literal option; held_out: the answers found without a table, or without a run of it.
@@ -202,7 +203,7 @@ def find_reading(wanted: str, readings: Readings, table: str | None = None) -> d
             raise UsageError(
                 f"there is no held-out reading of {table or 'an experiment without a table'}", hint=hint
             )
-        return {**readings.literal, **answers.held_out[table].get("", {})}
+        return {**readings.literal, **answers.held_out[table].get(WHOLE_TABLE, {})}
     chosen = dict(reconstructed)
     for part in wanted.split(","):
         name, _, option = part.strip().partition("=")

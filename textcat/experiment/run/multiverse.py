@@ -34,7 +34,7 @@ from textcat.published.check import CellValues, MeasureValues, find_cell_values,
 from textcat.published.claims import evaluate_claim, load_claims
 from textcat.published.evidence import Evidence, compute_losses, count_by_chance, is_evidence
 from textcat.published.printed_tables import PublishedCell, load_all_cells
-from textcat.published.readings import Readings
+from textcat.published.readings import WHOLE_TABLE, Readings
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_json
 from textcat.store.artifacts import RecordingStore
@@ -337,7 +337,7 @@ class Multiverse:
         }
 
     def _hold_out(self, table: str, movements: Mapping[tuple[str, str], float]) -> dict[str, Reading]:
-        """Return the readings for the cells of a printed table, found without them: by run, or "" for all."""
+        """Return the readings for the cells of a printed table, found without them: by run, or for the whole table."""
         own = [cell for cell in self.evidence.cells if cell.printed_table == table]
         search = ReadingSearch(
             self.choices,
@@ -351,15 +351,17 @@ class Multiverse:
         here = [each for each in self.experiments if any(cell.printed_table == table for cell in each.cells)]
         alone = {name for each in here for name in each.questions} - asked
         if not alone:
-            return {"": base}
-        found: dict[str, Reading] = {"": base}
+            return {WHOLE_TABLE: base}
+        found: dict[str, Reading] = {WHOLE_TABLE: base}
         for run in dict.fromkeys(
             cell.run for each in here for cell in each.cells if cell.printed_table == table
         ):
             judged = [cell.id for cell in own if cell.run == run]
             evidence = self.evidence.without(judged)
             others = ReadingSearch(self.choices, self.searched, evidence, dict(movements))
-            found[run] = others.descend(base, [name for name in self.choices if name in alone])
+            reading = others.descend(base, [name for name in self.choices if name in alone])
+            if reading != base:
+                found[run] = reading
         return found
 
 
@@ -544,7 +546,7 @@ def _describe_cells(own: Sequence[MeasuredExperiment], found: Mapping[str, Any])
 def find_reading_of(cell: PublishedCell, held_out: Mapping[str, Mapping[str, Reading]]) -> Reading:
     """Return the held-out reading of a cell: that of its run, or else of its table."""
     by_run = held_out.get(cell.printed_table, {})
-    return by_run.get(cell.run, by_run.get("", {}))
+    return by_run.get(cell.run, by_run.get(WHOLE_TABLE, {}))
 
 
 def _judge_claims(multiverse: Multiverse, paper: str, found: Mapping[str, Any]) -> dict[str, Any]:
