@@ -73,7 +73,7 @@ def render_experiment(experiment: Experiment) -> str:
             lines += [f"  {_format_value(name)}: {_format_value(part)}" for name, part in value.items()]
         else:
             lines += [""] if key in OPTIONAL_SECTIONS else []
-            lines += _format_key(key, value, "" if key in ("name", "title") else meanings[key])
+            lines += _format_key(key, value, "" if key in ("name", "title") else meanings.get(key, ""))
     return "\n".join(lines) + "\n"
 
 
