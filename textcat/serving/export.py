@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from textcat.corpora import OWN_FORMATS, list_vector_corpora
+from textcat.corpora import list_vector_corpora
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.steps.decide import build_decision_rule
@@ -44,7 +44,7 @@ def assemble_categorizer(plan: Plan, chain: Chain, context: RunContext) -> Categ
     if chain.projected:
         projected = chain.projected.build_folder(context)
         axes = {name: read_array(projected, name) for name in ("axes", "singular_values")}
-    categorizer = Categorizer(
+    return Categorizer(
         experiment=plan.experiment.name,
         name=chain.run,
         categories=vectors.categories,
@@ -61,8 +61,6 @@ def assemble_categorizer(plan: Plan, chain: Chain, context: RunContext) -> Categ
         axes=axes,
         given_as_vectors=given_as_vectors,
     )
-    # The models of collections give the numbers of their experiments to the last bit.
-    return categorizer.shrink() if plan.experiment.corpus.name in OWN_FORMATS else categorizer
 
 
 def replace_model(folder: Path, categorizer: Categorizer) -> None:

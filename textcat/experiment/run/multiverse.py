@@ -310,7 +310,7 @@ class Multiverse:
         search = ReadingSearch(self.choices, self.searched, self.evidence)
         reconstructed = search.descend(search.literal)
         held_out = {
-            table: self._hold_out(table, search.movements)
+            table: self._hold_out(table, search)
             for table in dict.fromkeys(cell.printed_table for cell in self.evidence.cells)
         }
         for measured in self.experiments:  # experiments of which the search saw only some runs
@@ -336,18 +336,26 @@ class Multiverse:
             },
         }
 
-    def _hold_out(self, table: str, movements: Mapping[tuple[str, str], float]) -> dict[str, Reading]:
-        """Return the readings for the cells of a printed table, found without them: by run, or for the whole table."""
+    def _hold_out(self, table: str, whole: ReadingSearch) -> dict[str, Reading]:
+        """Return the readings for the cells of a printed table, found without them: by run, or for the whole table.
+
+        The search starts from the best of the readings that the search on all numbers came by, as judged without the
+        table; every answer has to be clear without it.
+        """
         own = [cell for cell in self.evidence.cells if cell.printed_table == table]
         search = ReadingSearch(
             self.choices,
             self.searched,
             self.evidence.without(cell.id for cell in own),
-            dict(movements),
+            dict(whole.movements),
         )
         kept = {bench.name for bench in search.benches}
         asked = {name for each in self.searched if each.name in kept for name in each.questions}
-        base = search.descend(search.literal, [name for name in self.choices if name in asked])
+        start = {
+            **search.literal,
+            **{k: v for k, v in search.choose_start(whole.visited).items() if k in asked},
+        }
+        base = search.descend(start, [name for name in self.choices if name in asked])
         here = [each for each in self.experiments if any(cell.printed_table == table for cell in each.cells)]
         alone = {name for each in here for name in each.questions} - asked
         if not alone:
@@ -358,7 +366,7 @@ class Multiverse:
         ):
             judged = [cell.id for cell in own if cell.run == run]
             evidence = self.evidence.without(judged)
-            others = ReadingSearch(self.choices, self.searched, evidence, dict(movements))
+            others = ReadingSearch(self.choices, self.searched, evidence, dict(whole.movements))
             reading = others.descend(base, [name for name in self.choices if name in alone])
             if reading != base:
                 found[run] = reading

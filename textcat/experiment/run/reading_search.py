@@ -86,6 +86,7 @@ class ReadingSearch:
     benches: Sequence[Bench]
     evidence: Evidence
     movements: dict[tuple[str, str], float] = field(default_factory=dict)
+    visited: list[Reading] = field(default_factory=list)
     ran_out: bool = False
 
     def __post_init__(self) -> None:
@@ -154,6 +155,15 @@ class ReadingSearch:
             current |= self._find_pair(current, list(options))
         return self.drop_unclear(current, options)
 
+    def choose_start(self, visited: Iterable[Reading]) -> Reading:
+        """Return the literal reading, or that of those visited by another search that fits this evidence best."""
+        best, least = self.literal, self.compute_misfit(self.literal)
+        for reading in visited:
+            misfit = self.compute_misfit(reading)
+            if misfit is not None and (least is None or misfit < least):
+                best, least = reading, misfit
+        return best
+
     def _rank_options(self, start: Reading, questions: Iterable[str]) -> dict[str, list[str]]:
         """Return the options that are not hopeless on the first experiment, questions with large gains first."""
         options: dict[str, list[str]] = {}
@@ -186,6 +196,7 @@ class ReadingSearch:
             if best:
                 current[name] = best[1]
                 last_change = name
+                self.visited.append(dict(current))
         return current
 
     def _find_pair(self, current: Reading, questions: Sequence[str]) -> Reading:
