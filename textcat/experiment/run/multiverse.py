@@ -280,11 +280,13 @@ class Multiverse:
     experiments: list[MeasuredExperiment]
     laboratory: Laboratory
     asked: Collection[str] = ()
+    found_before: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Collect the questions that make a difference; the same name in two papers is the same question.
 
-        Where only some are `asked`, the others keep their literal option.
+        Where only some are `asked`, the others keep their literal option. `found_before` are the answers of an earlier
+        search, from which this one goes on if they fit better than the literal reading.
         """
         found: dict[str, dict[str, None]] = {}
         for measured in self.experiments:
@@ -299,6 +301,9 @@ class Multiverse:
             tuple(cell for each in self.searched for cell in each.cells if is_evidence(cell))
         )
 
+    def _is_option(self, name: str, option: str) -> bool:
+        return name in self.choices and option in self.choices[name].options
+
     def _make_choice(self, name: str, effective: Sequence[str]) -> Choice:
         question = next(each.questions[name] for each in self.papers.values() if name in each.questions)
         options = [question.literal, *(option for option in effective if option != question.literal)]
@@ -308,7 +313,9 @@ class Multiverse:
     def find_readings(self) -> dict[str, Any]:
         """Search; return the literal, the reconstructed and the held-out readings, and how sure the answers are."""
         search = ReadingSearch(self.choices, self.searched, self.evidence)
-        reconstructed = search.descend(search.literal)
+        before = {**search.literal, **{k: v for k, v in self.found_before.items() if self._is_option(k, v)}}
+        search.visited.append(search.choose_start([before]))
+        reconstructed = search.descend(search.visited[0])
         held_out = {
             table: self._hold_out(table, search)
             for table in dict.fromkeys(cell.printed_table for cell in self.evidence.cells)
@@ -406,7 +413,10 @@ def load_multiverse(
             )
             each.earlier = read_earlier(earlier.get(paper), experiment, each.name, [cell.id for cell in seen])
             measured.append(each)
-    return Multiverse(papers, measured, laboratory, asked)
+    before = {}
+    for summary in earlier.values():
+        before |= summary["readings"]["reconstructed"] if summary and "readings" in summary else {}
+    return Multiverse(papers, measured, laboratory, asked, before)
 
 
 def _find_paper(name: str, papers: Mapping[str, Readings]) -> str:
