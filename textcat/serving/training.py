@@ -85,7 +85,7 @@ def train_categorizer(
         return score_held_out(run, problem, model, parts, jobs), problem.assign_folds(folds, seed)
 
     rule = _fit_decision_rule(run, problem, model, score_folds, categories, single_label=single)
-    return Categorizer("python", "model", categories, found.vectorizer, model, rule, {}).shrink()
+    return Categorizer("python", "model", categories, found.vectorizer, model, rule, {})
 
 
 def make_run_settings(
