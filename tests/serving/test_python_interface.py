@@ -316,21 +316,3 @@ def test_each_text_gets_a_label_where_each_has_one(without: int) -> None:
     assert model.run.threshold.at_least_one == (not without)
     if not without:
         assert all(model.predict(["no known word", "red", "blue apple"]))
-
-
-def test_a_saved_model_is_small_and_gives_the_same_answers(tmp_path: Path) -> None:
-    """Most n-grams occur in one document, so that they share its row; a linear model's weights are float16."""
-    draw = np.random.default_rng(3)
-    words = ["".join(letters) for letters in draw.choice(list("abcdefgh"), (900, 6))]
-    labels = [f"c{number}" for number in draw.integers(12, size=240)]
-    texts = [f"{label} {' '.join(draw.choice(words, 8))}" for label in labels]
-    groups = [{"ngrams": [1, 2]}, {"analyzer": "char_wb", "ngrams": [2, 4]}]
-    model = Categorizer.fit(texts, labels, {"text": {"groups": groups}})
-    model.save(tmp_path / "model")
-    size = sum(path.stat().st_size for path in (tmp_path / "model").iterdir())
-    assert size < 2 * len(model.vectorizer.terms) * len(model.categories)
-    again = Categorizer.load(tmp_path / "model")
-    new = [" ".join(draw.choice(words, 8)) for _ in range(50)] + texts[:5] + ["", "unknown"]
-    assert np.array_equal(again.predict_proba(new), model.predict_proba(new))
-    assert np.array_equal(np.vstack([again.predict_proba([text]) for text in new]), again.predict_proba(new))
-    assert again.explain(texts[0]) == model.explain(texts[0])

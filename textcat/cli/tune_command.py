@@ -203,8 +203,7 @@ def _tune(experiment: Experiment, options: TuneSettings, target: Path, place: Co
             record_source(target, experiment.own_documents)
         context = replace(place, executor=executor)
         result = tune_experiment(experiment, context, options, target, table.show, table.report_step)
-        model = assemble_categorizer(result.plan, result.plan.chains[0], place)
-        replace_model(target / "model", model.shrink())
+        replace_model(target / "model", assemble_categorizer(result.plan, result.plan.chains[0], place))
         write_report(result.report, target)
         write_tune_page(target, result.report, result.experiment, place)
     return result

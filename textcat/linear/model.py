@@ -19,11 +19,8 @@ from numpy.typing import NDArray
 from textcat.errors import BadDataError, UsageError
 from textcat.linear.certificate import Certificate
 from textcat.linear.products import SparseWeights
-from textcat.linear.shared_rows import SharedRows
 
 KIND = "linear"
-# The name of the arrays of weights with shared rows.
-SHARED = "shared"
 _SPARSE_PARTS = ("data", "indices", "indptr")
 
 
@@ -31,8 +28,8 @@ _SPARSE_PARTS = ("data", "indices", "indptr")
 class LinearModel:
     """Scores are X coef + intercept: coef is features x categories, with one intercept per category.
 
-    coef is a dense array, a scipy.sparse CSC matrix or `SharedRows`. `settings` says how the model was trained,
-    `kind` by which family of learners. `dual` holds the dual variables where the caller asked to keep them.
+    coef is a dense array or a scipy.sparse CSC matrix. `settings` says how the model was trained, `kind` by
+    which family of learners. `dual` holds the dual variables where the caller asked to keep them.
     """
 
     coef: Any
@@ -58,8 +55,6 @@ class LinearModel:
                 f"the documents have {X.shape[1]} features, the model was trained on {self.coef.shape[0]}",
                 hint="Count the documents over the terms that the model was trained with.",
             )
-        if isinstance(self.coef, SharedRows):
-            return self.coef.multiply(X) + self.intercept
         documents: Any = X if sp.issparse(X) else np.asarray(X)
         if sp.issparse(X) and sp.issparse(self.coef):
             product = self._labels_by_feature.multiply(X, jobs)
@@ -82,10 +77,6 @@ class LinearModel:
             dual=None if self.dual is None else self.dual[:, first:stop],
         )
 
-    def share_rows(self) -> LinearModel:
-        """Return the model with its weights in few bytes."""
-        return self if isinstance(self.coef, SharedRows) else replace(self, coef=SharedRows.pack(self.coef))
-
     def category_weights(self, column: int) -> NDArray[np.float64]:
         """Return the weights of one category as a dense vector."""
         return make_dense(self.coef[:, [column]])[:, 0]
@@ -106,9 +97,6 @@ class LinearModel:
         """Return all numbers as arrays, for a file without pickle."""
         if isinstance(self.coef, np.ndarray):
             return {"coef": self.coef, "intercept": self.intercept}
-        if isinstance(self.coef, SharedRows):
-            shared = {f"{SHARED}.{name}": values for name, values in self.coef.to_arrays().items()}
-            return {**shared, "intercept": self.intercept}
         return {**sparse_to_arrays("coef", self.coef), "intercept": self.intercept}
 
     def describe(self) -> dict[str, Any]:
@@ -160,9 +148,6 @@ def sparse_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> sp.csc_
 
 
 def _read_weights(arrays: Mapping[str, NDArray[Any]]) -> Any:
-    if f"{SHARED}.shape" in arrays:
-        parts = {name.removeprefix(f"{SHARED}."): values for name, values in arrays.items()}
-        return SharedRows.from_arrays(parts)
     if "coef.shape" in arrays:
         return sparse_from_arrays("coef", arrays)
     return np.asarray(_find_array(arrays, "coef"), dtype=np.float64)

@@ -32,7 +32,8 @@ from textcat.experiment.steps.decide import (
     save_calibration,
 )
 from textcat.experiment.steps.features import scale_projection
-from textcat.experiment.steps.models import Model, load_model, save_model, shrink_model
+from textcat.experiment.steps.models import Model, load_model, save_model
+from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
 from textcat.extensions import check_modules, find_owners
 from textcat.serving.document_files import NewDocument, VectorDocument
 from textcat.serving.model_folders import (
@@ -42,20 +43,13 @@ from textcat.serving.model_folders import (
     verify_checksums,
     write_checksums,
 )
-from textcat.store.arrays import (
-    read_array,
-    read_json,
-    read_packed_array,
-    write_array,
-    write_json,
-    write_packed_array,
-)
+from textcat.store.arrays import read_array, read_json, write_array, write_json
 from textcat.text.counting import DocumentCounter, TextDocument
 from textcat.text.terms import stop_list_identity
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer
 
-MODEL_FORMAT = 3
+MODEL_FORMAT = 2
 TRAIN_HINT = "Train the model with `textcat train EXPERIMENT`."
 TRAIN_AGAIN_HINT = "Train the model again with `textcat train EXPERIMENT`."
 
@@ -96,17 +90,8 @@ class Categorizer:
         if self.given_as_vectors:
             return self._join_vectors(documents)
         counts = self._reader.counts(documents)
-        # A model has more terms than a few documents.
-        used, places = np.unique(counts.indices, return_inverse=True)
-        own = (counts.data, places.astype(counts.indptr.dtype), counts.indptr)
-        seen = np.where(used < len(self.vectorizer.seen), used, -1)
-        return self.vectorizer.weigh(csr_array(own, shape=(counts.shape[0], len(used))), seen)
-
-    def shrink(self) -> Categorizer:
-        """Return the model in few bytes, if it is a linear model of text: its weights are rounded."""
-        if self.axes or self.given_as_vectors:
-            return self
-        return replace(self, model=shrink_model(self.model))
+        columns = np.arange(counts.shape[1])
+        return self.vectorizer.weigh(counts, np.where(columns < len(self.vectorizer.seen), columns, -1))
 
     def _join_vectors(self, documents: Sequence[TextDocument]) -> csr_array:
         """Return documents that are vectors as rows, without the columns that no training or test document had."""
@@ -279,11 +264,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
             **stop_list_identity(categorizer.text.stop_list),
         },
     )
-    vectorizer = categorizer.vectorizer.drop_unused()
-    arrays = vectorizer.to_model_arrays()
-    for name, values in arrays.items():
-        write_packed_array(folder, f"vectorizer.{name}", values)
-    write_json(folder, "vectorizer", {**vectorizer.describe(), "arrays": sorted(arrays)})
+    save_vectorizer(folder, categorizer.vectorizer)
     save_model(folder, categorizer.model)
     write_array(folder, "thresholds", decider.thresholds)
     write_array(folder, "priors", decider.priors)
@@ -319,7 +300,7 @@ def read_categorizer(folder: Path) -> Categorizer:
             experiment=str(facts["experiment"]),
             name=str(facts["name"]),
             categories=[str(name) for name in facts["categories"]],
-            vectorizer=_read_vectorizer(folder),
+            vectorizer=read_vectorizer(folder),
             model=load_model(folder),
             decision_rule=load_decision_rule(
                 run,
@@ -346,13 +327,6 @@ def read_categorizer(folder: Path) -> Categorizer:
             f"not a readable model directory: {error}", where=str(folder), hint=TRAIN_HINT
         ) from error
     return categorizer
-
-
-def _read_vectorizer(folder: Path) -> Vectorizer:
-    description = read_json(folder, "vectorizer")
-    names = map(str, description["arrays"])
-    arrays = {name: read_packed_array(folder, f"vectorizer.{name}") for name in names}
-    return Vectorizer.from_model_arrays(arrays, description)
 
 
 def _check_text(categorizer: Categorizer, facts: Mapping[str, Any]) -> None:

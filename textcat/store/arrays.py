@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
 import math
 import os
 import tokenize
-import zlib
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,29 +21,6 @@ def write_array(folder: Path, name: str, values: np.ndarray[Any, Any]) -> None:
     np.save(folder / f"{name}.npy", np.asarray(values, order="C"), allow_pickle=False)
 
 
-def write_packed_array(folder: Path, name: str, values: np.ndarray[Any, Any]) -> None:
-    """Write an array to `name.npy.gz`: the file of `write_array`, compressed."""
-    stream = io.BytesIO()
-    np.save(stream, np.asarray(values, order="C"), allow_pickle=False)
-    (folder / f"{name}.npy.gz").write_bytes(gzip.compress(stream.getvalue(), mtime=0))
-
-
-def read_packed_array(folder: Path, name: str) -> np.ndarray[Any, Any]:
-    """Read the array of `name.npy.gz`."""
-    path = folder / f"{name}.npy.gz"
-    try:
-        if not path.is_file():
-            raise ValueError("there is no such file")
-        content = gzip.decompress(path.read_bytes())
-        stream = io.BytesIO(content)
-        shape, is_fortran, dtype = _read_header(stream, len(content))
-        if is_fortran:
-            raise ValueError("it is not in C order")
-        return np.frombuffer(content, dtype, offset=stream.tell()).reshape(shape)
-    except (*_READ_ERRORS, zlib.error) as error:
-        raise _make_read_error("an array", path, error) from error
-
-
 def read_array(folder: Path, name: str, *, mapped: bool = False) -> np.ndarray[Any, Any]:
     """Read the array of `name.npy`; a mapped array stays on disk until it is accessed."""
     path = folder / f"{name}.npy"
@@ -54,7 +28,7 @@ def read_array(folder: Path, name: str, *, mapped: bool = False) -> np.ndarray[A
         if not path.is_file():
             raise ValueError("there is no such file")
         with path.open("rb") as stream:
-            shape, is_fortran, dtype = _read_header(stream, os.fstat(stream.fileno()).st_size)
+            shape, is_fortran, dtype = _read_header(stream)
             if mapped or is_fortran:
                 values: np.ndarray[Any, Any] = np.load(path, "r" if mapped else None, allow_pickle=False)
             else:
@@ -79,7 +53,7 @@ _READ_ERRORS = (
 )
 
 
-def _read_header(stream: BinaryIO, file_size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _read_header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return shape, order and element type of an array; refuse a header that does not fit the file."""
     version = np.lib.format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
@@ -89,7 +63,7 @@ def _read_header(stream: BinaryIO, file_size: int) -> tuple[tuple[int, ...], boo
     if dtype.hasobject:
         raise ValueError("it holds objects")
     size = math.prod(shape) * dtype.itemsize
-    if size != file_size - stream.tell():
+    if size != os.fstat(stream.fileno()).st_size - stream.tell():
         raise ValueError(f"its size does not fit its shape {shape}")
     return shape, is_fortran, dtype
 

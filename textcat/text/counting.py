@@ -39,7 +39,6 @@ from textcat.text.piece_counts import (
     make_vocabulary,
     number_pieces,
 )
-from textcat.text.term_table import make_term_finder
 from textcat.text.terms import make_term_extractor, map_pieces_to_terms
 from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import TOKENIZERS
@@ -307,8 +306,6 @@ class DocumentCounter:
 
     def __init__(self, settings: TextSettings, terms: Sequence[str], group_ends: Sequence[int] = ()) -> None:
         self.settings, self.terms = settings, terms
-        self._split = TOKENIZERS[settings.tokenizer].make_splitter(lowercase=settings.lowercase)
-        self._clean = settings.cleaner or str
         self._lock = Lock()
         self._ngrams: NgramDocumentCounter | None = None
         if settings.groups:
@@ -316,8 +313,9 @@ class DocumentCounter:
             from textcat.text.ngrams import NgramDocumentCounter  # noqa: PLC0415
 
             self._ngrams = NgramDocumentCounter(settings, terms, group_ends)
-        else:
-            self._find_terms = make_term_finder(terms)
+        self._split = TOKENIZERS[settings.tokenizer].make_splitter(lowercase=settings.lowercase)
+        self._clean = settings.cleaner or str
+        self._known = {term: column for column, term in enumerate(terms)}
         self._forget()
 
     def _forget(self) -> None:
@@ -334,10 +332,9 @@ class DocumentCounter:
     def _find_columns(self, prefix: str, piece: str) -> list[int]:
         """Return the columns of a piece's terms; a new term gets the next column."""
         others, first = self._others, len(self.terms)
-        terms = [prefix + word for word in self._make(piece)]
         return [
-            column if column >= 0 else others.setdefault(term, first + len(others))
-            for term, column in zip(terms, self._find_terms(0, terms), strict=True)
+            self._known[term] if term in self._known else others.setdefault(term, first + len(others))
+            for term in (prefix + word for word in self._make(piece))
         ]
 
     def counts(self, documents: Sequence[TextDocument]) -> csr_array:

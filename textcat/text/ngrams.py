@@ -20,7 +20,6 @@ from scipy.sparse import coo_array, csr_array, hstack
 
 from textcat.text.ngram_kernels import count_items, fill_slots, find_symbols, list_ngrams
 from textcat.text.piece_counts import Chunk, ChunkCounts, PieceTable, make_vocabulary
-from textcat.text.term_table import make_term_finder
 from textcat.text.terms import make_term_extractor
 from textcat.text.text_settings import TermGroup, TextSettings
 from textcat.text.tokenizers import TOKENIZERS, Tokenizer
@@ -349,7 +348,11 @@ class NgramDocumentCounter:
 
     def __init__(self, settings: TextSettings, terms: Sequence[str], group_ends: Sequence[int]) -> None:
         self._settings, self._width = settings, len(terms)
-        self._find_terms = make_term_finder(terms, group_ends)
+        starts = [0, *group_ends[:-1]]
+        self._known = [
+            {term: start + place for place, term in enumerate(terms[start:end])}
+            for start, end in zip(starts, group_ends, strict=True)
+        ]
         self._forget()
 
     def _forget(self) -> None:
@@ -382,8 +385,9 @@ class NgramDocumentCounter:
         if len(columns) <= counter.table.known:
             group = self._settings.groups[number]
             prefix = group.prefix + self._settings.field_groups[field][0]
+            find = self._known[number].get
             names = counter.make_names(np.arange(len(columns), counter.table.known + 1))
-            more = self._find_terms(number, [group.name_term(prefix + name) for name in names])
+            more = [find(group.name_term(prefix + name), -1) for name in names]
             columns = np.concatenate([columns, np.array(more, np.int64)])
             self._columns[number][field] = columns
         return columns

@@ -5,9 +5,8 @@ The constant feature of the papers has no column here: the learners append it, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -18,7 +17,6 @@ from scipy.sparse import csr_array, hstack
 from textcat.errors import BadDataError, UsageError
 from textcat.settings import GrowingSettings
 from textcat.text.counting import CountedDocuments, pack_json, unpack_json
-from textcat.text.term_table import TermTable, shrink_integers
 from textcat.text.text_settings import TermGroup
 from textcat.text.weighting import (
     NormName,
@@ -72,8 +70,8 @@ class Vectorizer:
     """
 
     settings: VectorSettings
-    seen: Sequence[str]
-    containing: NDArray[Any]
+    seen: list[str]
+    containing: NDArray[np.int64]
     concentration: NDArray[np.float64]
     documents: int
     kept: NDArray[np.bool_]
@@ -140,7 +138,7 @@ class Vectorizer:
     @property
     def terms(self) -> list[str]:
         """The features, in the order of the columns."""
-        return [self.seen[index] for index in np.flatnonzero(self.kept).tolist()]
+        return [self.seen[index] for index in np.flatnonzero(self.kept)]
 
     def transform(self, counted: CountedDocuments) -> csr_array:
         """Return documents x `terms`, float64; documents may contain terms that are not in `seen`.
@@ -150,16 +148,13 @@ class Vectorizer:
         return self.weigh(counted.counts, self._find_positions(counted.terms))
 
     def weigh(self, counts: csr_array, seen: NDArray[np.intp]) -> csr_array:
-        """Return the same for counts whose columns are the terms at these positions of `seen`; -1 is another term.
-
-        With groups the positions rise.
-        """
+        """Return the same for counts whose columns are the terms at these positions of `seen`; -1 is another term."""
         if not self.groups:
             return self._weigh_part(0, counts, seen)
-        blocks = []
-        for number, part in enumerate(self.parts):
-            start, end = np.searchsorted(seen, [part.start, part.end])
-            blocks.append(self._weigh_part(number, counts[:, start:end], seen[start:end]))
+        blocks = [
+            self._weigh_part(number, counts[:, part.start : part.end], seen[part.start : part.end])
+            for number, part in enumerate(self.parts)
+        ]
         return csr_array(hstack(blocks, format="csr"))
 
     def _weigh_part(self, number: int, counts: csr_array, seen: NDArray[np.intp]) -> csr_array:
@@ -208,53 +203,8 @@ class Vectorizer:
         """Return the column of each term, given its position in `seen`; -1 if it is no feature."""
         if not self.seen:
             return np.full(len(seen), -1, dtype=np.int32)
-        return cast(NDArray[np.int32], np.where(seen >= 0, self._columns[seen], np.int32(-1)))
-
-    @cached_property
-    def _columns(self) -> NDArray[np.int32]:
-        """The column of each term, -1 if it is no feature."""
-        return np.where(self.kept, np.cumsum(self.kept, dtype=np.int32) - 1, -1).astype(np.int32)
-
-    def drop_unused(self) -> Vectorizer:
-        """Return a vectorizer without the terms that decide no weight: those that are as if they had not been seen.
-
-        The length of a document depends on terms that are no features only if its norm is that of all terms.
-        """
-        by_all = not self.groups and self.settings.cosine_terms == "all" and self.settings.divisor != "none"
-        used = self.kept | (self.containing > 0) if by_all else self.kept
-        places = np.flatnonzero(used)
-        return replace(
-            self,
-            seen=[self.seen[place] for place in places.tolist()],
-            containing=self.containing[used],
-            concentration=self.concentration[used],
-            kept=self.kept[used],
-            group_ends=tuple(np.searchsorted(places, self.group_ends).tolist()),
-        )
-
-    def to_model_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what a model needs to weigh new documents, in few bytes."""
-        arrays = TermTable.pack(self.seen) | {"documents": np.array(self.documents, dtype=np.int64)}
-        arrays["containing"] = shrink_integers(self.containing)
-        if not self.kept.all():
-            arrays["kept"] = self.kept
-        if any(part.weighting == "entropy_share" for part in self.parts):
-            arrays["concentration"] = self.concentration
-        return arrays
-
-    @classmethod
-    def from_model_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
-    ) -> Vectorizer:
-        """Rebuild a vectorizer from `to_model_arrays` and `describe`; refuse parts that do not fit together."""
-        seen = TermTable.unpack(arrays["text"], arrays["lengths"])
-        containing = arrays["containing"]
-        if containing.dtype.kind != "u":
-            raise _make_damage_error("numbers of documents are no whole numbers")
-        kept = arrays.get("kept", np.ones(len(seen), dtype=np.bool_))
-        concentration = arrays.get("concentration", np.ones(len(seen), dtype=np.float32))
-        counted = containing.astype(np.int64 if containing.dtype.itemsize > 2 else np.int32)
-        return cls._rebuild(seen, counted, concentration, kept, int(arrays["documents"]), description)
+        feature = np.where(self.kept, np.cumsum(self.kept) - 1, -1).astype(np.int32)
+        return cast(NDArray[np.int32], np.where(seen >= 0, feature[seen], np.int32(-1)))
 
     def describe(self) -> dict[str, Any]:
         """Return the kind and the settings as JSON-able data."""
@@ -283,18 +233,6 @@ class Vectorizer:
         containing, concentration = arrays["containing"], arrays["concentration"]
         if not isinstance(seen, list) or not all(isinstance(term, str) for term in seen):
             raise _make_damage_error("the terms are not a list of words")
-        return cls._rebuild(seen, containing, concentration, kept, int(arrays["documents"]), description)
-
-    @classmethod
-    def _rebuild(
-        cls,
-        seen: Sequence[str],
-        containing: NDArray[Any],
-        concentration: NDArray[Any],
-        kept: NDArray[Any],
-        documents: int,
-        description: Mapping[str, Any],
-    ) -> Vectorizer:
         counted = np.issubdtype(containing.dtype, np.integer) and kept.dtype == np.bool_
         whole = counted and np.issubdtype(concentration.dtype, np.floating)
         shapes = {containing.shape, concentration.shape, kept.shape}
@@ -306,7 +244,9 @@ class Vectorizer:
         if len(ends) != len(groups) or (groups and [*ends, len(seen)] != sorted([*ends, ends[-1]])):
             raise _make_damage_error("its groups do not fit its terms")
         lengths = tuple(map(float, description.get("average_lengths", ())))
-        fitted = cls(settings, seen, containing, concentration, documents, kept, lengths, groups, ends)
+        fitted = cls(
+            settings, seen, containing, concentration, int(arrays["documents"]), kept, lengths, groups, ends
+        )
         if any(part.weighting == "bm25" for part in fitted.parts) and len(lengths) != len(fitted.parts):
             raise _make_damage_error("the mean lengths of documents are missing")
         return fitted

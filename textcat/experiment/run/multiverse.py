@@ -337,7 +337,7 @@ class Multiverse:
             },
             "answers": search.describe_answers(reconstructed),
             "against_literal": {
-                name: search.compare(reconstructed, {**reconstructed, name: choice.literal})
+                name: search.compare_with_literal(reconstructed, name)
                 for name, choice in self.choices.items()
                 if reconstructed[name] != choice.literal
             },

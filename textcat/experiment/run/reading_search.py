@@ -232,12 +232,17 @@ class ReadingSearch:
                 choice = self.choices[name]
                 if current[name] == choice.literal:
                     continue
-                found = self.compare(current, {**current, name: choice.literal})
+                found = self.compare_with_literal(current, name)
                 if found and found.share < choice.need(current[name]):
                     unclear.append((found.share, name))
             if not unclear:
                 return current
             current[min(unclear)[1]] = self.choices[min(unclear)[1]].literal
+
+    def compare_with_literal(self, reading: Reading, name: str) -> Comparison | None:
+        """Compare an answer with the literal option; where that is hopeless, not all experiments are measured."""
+        found = self.compare({**reading, name: self.choices[name].literal}, reading)
+        return None if found is None else Comparison(-found.gain, 1.0 - found.share, found.complete)
 
     def describe_answers(self, reading: Reading) -> dict[str, dict[str, Comparison]]:
         """Compare each option of each question with a reading's answer; options that were not measured are absent."""

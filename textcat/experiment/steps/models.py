@@ -22,15 +22,8 @@ from textcat.errors import BadDataError, StageFailedError
 from textcat.experiment.context import RunContext
 from textcat.learners.binary_tree import BinaryTrees
 from textcat.learners.label_tree import CHUNK, LabelTree
-from textcat.linear.model import SHARED, LinearModel
-from textcat.store.arrays import (
-    read_array,
-    read_json,
-    read_packed_array,
-    write_array,
-    write_json,
-    write_packed_array,
-)
+from textcat.linear.model import LinearModel
+from textcat.store.arrays import read_array, read_json, write_array, write_json
 
 
 class Model(Protocol):
@@ -57,7 +50,7 @@ MODEL_CLASSES: dict[str, Any] = {
 
 
 def save_model(folder: Path, model: Model, name: str = "model") -> None:
-    """Write a model's description and arrays as files of a folder, named after `name`; shared rows are compressed."""
+    """Write a model's description and arrays as files of a folder, named after `name`."""
     description = model.describe()
     arrays = model.to_arrays()
     for array, values in arrays.items():
@@ -66,8 +59,7 @@ def save_model(folder: Path, model: Model, name: str = "model") -> None:
                 f"training produced a value in {array} that is not finite",
                 hint="Check the learner's parameters; a larger regularization usually helps.",
             )
-        write = write_packed_array if array.startswith(f"{SHARED}.") else write_array
-        write(folder, f"{name}.{array}", values)
+        write_array(folder, f"{name}.{array}", values)
     write_json(folder, name, {**description, "class": type(model).__name__, "arrays": sorted(arrays)})
 
 
@@ -110,19 +102,9 @@ def _read_part(folder: Path, name: str, description: Mapping[str, Any]) -> Model
             where=str(folder / f"{name}.json"),
             hint="Train it again with this version of textcat.",
         )
-    arrays = {
-        array: (read_packed_array if array.startswith(f"{SHARED}.") else read_array)(
-            folder, f"{name}.{array}"
-        )
-        for array in map(str, description["arrays"])
-    }
+    arrays = {array: read_array(folder, f"{name}.{array}") for array in description["arrays"]}
     model: Model = MODEL_CLASSES[kind].from_arrays(arrays, description)
     return model
-
-
-def shrink_model(model: Model) -> Model:
-    """Return a linear model with its weights in few bytes, and other models as they are."""
-    return model.share_rows() if isinstance(model, LinearModel) else model
 
 
 def join_models(parts: Sequence[Any]) -> Model:
