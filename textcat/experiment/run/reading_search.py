@@ -114,7 +114,9 @@ class ReadingSearch:
             losses |= found
         return self.evidence.compute_misfit(losses)
 
-    def compare(self, new: Reading, old: Reading, *, first_only: bool = False) -> Comparison | None:
+    def compare(
+        self, new: Reading, old: Reading, *, first_only: bool = False, hopeless: float = HOPELESS
+    ) -> Comparison | None:
         """Compare two readings, and stop as soon as the new one is hopeless; None where no time is left.
 
         With `first_only` only the first experiment in which they differ has a say.
@@ -133,7 +135,7 @@ class ReadingSearch:
             self._note_movement(new, old, bench.name, measured, before)
             gain, share = self.evidence.compare(ours, theirs)
             result = Comparison(gain, share, complete=position + 1 == len(differing))
-            if share < HOPELESS or first_only:
+            if share < hopeless or first_only:
                 break
         return result
 
@@ -240,8 +242,9 @@ class ReadingSearch:
             current[min(unclear)[1]] = self.choices[min(unclear)[1]].literal
 
     def compare_with_literal(self, reading: Reading, name: str) -> Comparison | None:
-        """Compare an answer with the literal option; where that is hopeless, not all experiments are measured."""
-        found = self.compare({**reading, name: self.choices[name].literal}, reading)
+        """Compare an answer with the literal option until it is beyond doubt, or for as long as there is time."""
+        literal = {**reading, name: self.choices[name].literal}
+        found = self.compare(literal, reading, hopeless=1.0 - BEYOND_DOUBT) or self.compare(literal, reading)
         return None if found is None else Comparison(-found.gain, 1.0 - found.share, found.complete)
 
     def describe_answers(self, reading: Reading) -> dict[str, dict[str, Comparison]]:
