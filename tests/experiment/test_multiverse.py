@@ -189,7 +189,7 @@ def test_printed_numbers_give_a_reconstructed_and_held_out_readings(place: OwnRe
     table = place.folder / "table.yaml"
     table.write_text(TABLE)
     printed = place.textcat("multiverse", str(table), "--readings", str(place.readings), "-j", "1")
-    summary = read_summary(place.results / "reuters_modapte")
+    summary = read_summary(place.results / "local" / "reuters_modapte")
     assert summary is not None
     assert summary["complete"]
     assert summary["misfit"]["reconstructed"] <= summary["misfit"]["literal"]
@@ -200,7 +200,7 @@ def test_printed_numbers_give_a_reconstructed_and_held_out_readings(place: OwnRe
     assert cell["range"][0] <= cell["literal"] <= cell["range"][1]
     assert set(summary["answers"]) == {"words", "rare", "ties"}
     assert "held-out" in printed
-    page = (place.results / "reuters_modapte" / "multiverse.html").read_text()
+    page = (place.results / "local" / "reuters_modapte" / "multiverse.html").read_text()
     assert "without any cell of" in page
 
 
@@ -210,7 +210,7 @@ def test_a_question_of_one_table_alone_is_answered_without_the_run_that_is_judge
     table = place.folder / "table.yaml"
     table.write_text(TABLE.replace("name: reuters_modapte", "name: gao_2003/table1"))
     place.textcat("multiverse", str(table), "--readings", str(place.readings), "-j", "1")
-    summary = read_summary(place.results / "gao_2003/table1")
+    summary = read_summary(place.results / "local" / "gao_2003/table1")
     assert summary is not None
     [held_out] = summary["readings"]["held_out"].values()
     runs = {cell.run for cell in load_all_cells() if cell.experiment == "gao_2003/table1"}
