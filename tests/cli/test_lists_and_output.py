@@ -44,7 +44,8 @@ LISTED = {
 
 
 @pytest.mark.parametrize("kind", LISTED)
-def test_a_list_has_every_name_once_as_text_and_as_json(kind: str) -> None:
+def test_a_list_has_every_name_once_as_text_and_as_json(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
     key, names = LISTED[kind]
     rows = json.loads(run("list", kind, "--json"))
     assert sorted(row[key] for row in rows) == sorted(names)

@@ -108,7 +108,7 @@ def test_the_command_gives_the_same_from_files(real: Real, tmp_path: Path, run: 
     given = CliRunner().invoke(group, ["predict", str(real.models / run), str(path), "--at-a-time", "500"])
     assert given.exit_code == 0, given.output
     evaluated = real.runs[run]
-    answers = [json.loads(line) for line in given.output.splitlines()]
+    answers = [json.loads(line) for line in given.stdout.splitlines()]
     assert [answer["labels"] for answer in answers] == evaluated.labels
     for answer in answers:
         assert list(answer["scores"]) == list(answer["probabilities"]) == answer["labels"]
