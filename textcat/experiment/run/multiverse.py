@@ -413,7 +413,7 @@ def load_multiverse(
             )
             each.earlier = read_earlier(earlier.get(paper), experiment, each.name, [cell.id for cell in seen])
             measured.append(each)
-    before = {}
+    before: dict[str, str] = {}
     for summary in earlier.values():
         before |= summary["readings"]["reconstructed"] if summary and "readings" in summary else {}
     return Multiverse(papers, measured, laboratory, asked, before)
