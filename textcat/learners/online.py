@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -91,22 +91,26 @@ def _grow_lane(
     exponents: Floats,
     weights: Floats,
     grown: Floats,
+    own: Integers,
 ) -> float:
     """Add step * x to the exponents of a multiplicative lane; return the change of the lane's one-norm.
 
-    `grown` is a buffer for the document's exponents, contiguous so that exp becomes vector instructions.
-    A feature that is not kept has exponent 0 and changes nothing.
+    `own` and `grown` are buffers for the document's kept features and their exponents, contiguous so that exp becomes
+    vector instructions.
     """
+    found = 0
     for position in range(indices.size):
         j = indices[position]
         if kept[j, lane]:
             exponents[j, lane] += step * data[position]
-        grown[position] = min(max(exponents[j, lane], -MAX_EXPONENT), MAX_EXPONENT)
-    for position in range(indices.size):
+            own[found] = j
+            grown[found] = min(max(exponents[j, lane], -MAX_EXPONENT), MAX_EXPONENT)
+            found += 1
+    for position in range(found):
         grown[position] = prior * exponential(grown[position])
     change = 0.0
-    for position in range(indices.size):
-        j, shrunk = indices[position], prior * prior / grown[position]
+    for position in range(found):
+        j, shrunk = own[position], prior * prior / grown[position]
         before = math.sqrt(weights[j, lane] ** 2 + 4.0 * prior * prior)
         weights[j, lane] = grown[position] - shrunk
         change += grown[position] + shrunk - before
@@ -162,7 +166,8 @@ def run_margin_pass(
     the weights of lane k to that one-norm before they score (normalized Winnow).
     """
     moved, scores = np.zeros(sign.shape[1], np.int64), np.empty(sign.shape[1])
-    totals, grown = compute_one_norms(exponents, kept, prior, norm), np.empty(np.diff(indptr).max())
+    totals, longest = compute_one_norms(exponents, kept, prior, norm), np.diff(indptr).max()
+    grown, own = np.empty(longest), np.empty(longest, np.int64)
     for i in range(sign.shape[0]):
         features, values = indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
         _score_lanes(features, values, weights, scores)
@@ -177,7 +182,9 @@ def run_margin_pass(
                 if prior == 0.0:
                     _update_lane(features, values, kept, k, step, 1.0, prior, exponents, weights)
                 else:
-                    totals[k] += _grow_lane(features, values, kept, k, step, prior, exponents, weights, grown)
+                    totals[k] += _grow_lane(
+                        features, values, kept, k, step, prior, exponents, weights, grown, own
+                    )
     return moved
 
 
@@ -212,6 +219,18 @@ class OnlineDocuments:
         """Row starts, features and values, in the order of the kernels' arguments."""
         return self.indptr, self.indices, self.data
 
+    @property
+    def matrix(self) -> sp.csr_matrix:
+        """The documents as a sparse matrix."""
+        shape = (self.indptr.size - 1, self.features)
+        return sp.csr_matrix((self.data, self.indices, self.indptr), shape=shape)
+
+    @classmethod
+    def from_matrix(cls, matrix: sp.csr_matrix) -> OnlineDocuments:
+        """Return the rows of a sparse matrix."""
+        indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+        return cls(indptr, indices, matrix.data, matrix.shape[1])
+
 
 @dataclass(frozen=True)
 class OnlineLanes:
@@ -237,11 +256,7 @@ class OnlineProblem:
 
     def sum_hinge_losses(self, weights: Floats) -> Floats:
         """Return the sum over documents of max(0, 1 - y w.x), per category."""
-        documents, sign = self.documents, self.lanes.sign
-        matrix = sp.csr_matrix(
-            (documents.data, documents.indices, documents.indptr), shape=(sign.shape[0], documents.features)
-        )
-        margins = sign * np.asarray(matrix @ weights)
+        margins = self.lanes.sign * np.asarray(self.documents.matrix @ weights)
         return np.asarray(np.maximum(0.0, 1.0 - margins).sum(axis=0))
 
 
@@ -275,12 +290,9 @@ def prepare_problem(
     if seed is not None:
         order = np.random.default_rng(seed).permutation(labels.shape[0])
         extended, labels = extended[order], labels[order]
-    documents = OnlineDocuments(
-        extended.indptr.astype(np.int64), extended.indices.astype(np.int64), extended.data, extended.shape[1]
-    )
     kept = np.vstack([selected, np.ones((1, labels.shape[1]), dtype=np.bool_)])
     lanes = OnlineLanes(np.where(labels, 1.0, -1.0), kept, np.zeros(labels.shape[1]))
-    return OnlineProblem(documents, lanes, bias)
+    return OnlineProblem(OnlineDocuments.from_matrix(extended), lanes, bias)
 
 
 def train_in_blocks(
@@ -315,8 +327,16 @@ def train_in_blocks(
 def _train_block(
     documents: OnlineDocuments, block: OnlineLanes, one_pass: PassFunction, passes: int, dual: bool
 ) -> TrainedLanes:
-    """Train one block. Drop converged lanes (no update in a full pass) when they make up a quarter of it."""
+    """Train one block on the features that its lanes keep.
+
+    Converged lanes (no update in a full pass) are dropped when they make up a quarter of it.
+    """
     began, count = perf_counter(), block.sign.shape[1]
+    used = np.flatnonzero(block.kept.any(axis=1))
+    features = documents.features
+    if used.size < features:
+        documents = OnlineDocuments.from_matrix(documents.matrix[:, used])
+        block = replace(block, kept=np.ascontiguousarray(block.kept[used]))
     taken, settled = np.full(count, passes, dtype=np.int64), np.zeros(count, dtype=np.bool_)
     state: LaneState = (np.zeros(block.kept.shape), np.zeros(block.kept.shape))
     if dual:
@@ -334,6 +354,10 @@ def _train_block(
             state = tuple(np.ascontiguousarray(part[:, staying]) for part in state)
             lanes, running = lanes.select_lanes(staying), running[staying]
     _store_lanes(final, state, running)
+    if used.size < features:
+        whole = np.zeros((2, features, count))
+        whole[:, used] = final[:2]
+        final = (*whole, *final[2:])
     return TrainedLanes(final, taken, settled, np.full(count, (perf_counter() - began) / count))
 
 
