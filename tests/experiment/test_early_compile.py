@@ -65,7 +65,7 @@ def test_an_error_in_the_thread_leaves_the_run_alone(tmp_path: Path, monkeypatch
     monkeypatch.setattr(compile_early, "find_learner", fail)
     experiment = load_experiment(str(write_small_collection(tmp_path)))
     plan, timings = run_experiment(experiment, RunContext(tmp_path / "data", jobs=2, offline=True))
-    assert timings.built["evaluate"] == len(plan.chains)
+    assert timings.built["evaluate"] == len(plan.chains) + len(plan.intervals)
 
 
 def use_processor(run: object) -> None:

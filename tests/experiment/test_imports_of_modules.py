@@ -185,6 +185,7 @@ def test_faults_are_one_message(
         "imports": ["broken"],
         "corpus": {"name": "csv", "path": "documents.csv"},
         "text": {"fields": ["text"]},
+        "resample": {"kind": "folds", "number": 2},
         "runs": {"bayes": {"learner": "naive_bayes"}},
     } | changes
     (tmp_path / "broken.yaml").write_text(yaml.safe_dump(dict(experiment), sort_keys=False))

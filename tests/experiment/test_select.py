@@ -6,13 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from tests.experiment.own_table import carried_out
 from textcat.errors import UsageError
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps.vectorize import read_labels, read_selection, read_vectors
-from textcat.store.arrays import write_mask, write_matrix
+from textcat.experiment.steps.vectorize import read_selection, read_vectors
 
 BAYES = {"runs": {"bayes": {"learner": "naive_bayes"}}}
 
@@ -55,13 +53,3 @@ def test_a_projection_with_all_features_is_accepted(tmp_path: Path) -> None:
         "runs:\n  one: {learner: CLS, projection: {dimensions: 3}, selection: {features: all}}\n"
     )
     assert load_experiment(path).runs["one"].projection
-
-
-def test_labels_of_earlier_artifacts_are_read(tmp_path: Path) -> None:
-    """Earlier versions stored a bit for each document and label."""
-    labels = np.random.default_rng(2).random((21, 5)) < 0.3
-    write_mask(tmp_path, "train.labels", labels)
-    write_matrix(tmp_path, "test.labels", csr_array(labels).astype(np.int8))
-    for part in ("train", "test"):
-        found = read_labels(tmp_path, part)
-        assert found.dtype == np.bool_ and np.array_equal(found.toarray(), labels)

@@ -12,7 +12,7 @@ from textcat.corpora import open_corpus
 from textcat.corpora.collections import reuters21578
 from textcat.corpora.own.documents import OwnDocuments
 from textcat.experiment.context import RunContext
-from textcat.experiment.spec.experiment import CorpusSettings
+from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts
 from textcat.text.text_settings import TextSettings
 
@@ -44,10 +44,11 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def count(name: str, path: Path, **options: Any) -> Counts:
-    corpus = CorpusSettings(name=name, options=options)
+    corpus = {"name": name, "options": options}
+    experiment = Experiment.model_validate({"corpus": corpus, "runs": {"bayes": {"learner": "naive_bayes"}}})
     fields = ["body"] if name == "reuters21578" else ["text"]
     fingerprint = open_corpus(name, path, **options).fingerprint()
-    step = make_tokenize_step(corpus, TextSettings(fields=fields), path, fingerprint)
+    step = make_tokenize_step(experiment, TextSettings(fields=fields), path, fingerprint)
     return read_counts(step.build_folder(RunContext(path.parent / "data")))
 
 

@@ -25,7 +25,7 @@ from textcat.corpora.fetch.collection import find_fetched, verify_fetched
 from textcat.corpora.registry import fingerprint_corpus
 from textcat.errors import StageFailedError
 from textcat.experiment.context import RunContext
-from textcat.experiment.spec.experiment import CorpusSettings, Experiment
+from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fetch import fetch_documents
 from textcat.experiment.steps.tokenize import make_tokenize_step
 from textcat.text.text_settings import TextSettings
@@ -104,9 +104,8 @@ def test_damage_of_the_disk_is_noticed_before_anything_is_made(place: Place) -> 
     write_manifest(folder, replace(manifest, state=read_folder_state(folder).digest))
     fetched = find_fetched("reuters21578", place.data)
     assert fetched is not None
-    step = make_tokenize_step(
-        CorpusSettings(name="reuters21578"), TextSettings(), folder, fetched.fingerprint
-    )
+    experiment = _own(place.folder, name="reuters21578")
+    step = make_tokenize_step(experiment, TextSettings(), folder, fetched.fingerprint)
     context = RunContext(place.folder / "empty")
     with pytest.raises(StageFailedError, match="changed while they were read, or are damaged"):
         step.build_artifact(context)
@@ -153,10 +152,10 @@ def test_the_file_of_test_documents_is_part_of_the_key(tmp_path: Path) -> None:
 def test_a_file_that_changes_while_it_is_read_gives_no_artifact(tmp_path: Path) -> None:
     table = tmp_path / "documents.csv"
     table.write_text("text,label\none two,a\nthree,b\n")
-    corpus = CorpusSettings(name="csv", path="documents.csv")
+    experiment = _own(tmp_path, name="csv", path="documents.csv")
     fingerprint = fingerprint_corpus("csv", table)
     table.write_text("text,label\none two,b\nthree,a\n")
-    step = make_tokenize_step(corpus, TextSettings(fields=("text",)), table, fingerprint)
+    step = make_tokenize_step(experiment, TextSettings(fields=("text",)), table, fingerprint)
     context = RunContext(tmp_path / "data")
     with pytest.raises(StageFailedError, match=r"documents\.csv"):
         step.build_artifact(context)
