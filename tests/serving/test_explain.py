@@ -126,7 +126,7 @@ def test_a_document_is_chosen_by_its_id(model: str, tmp_path: Path) -> None:
     assert [word["field"] for word in facts["words"]] == ["title", "body"]
     with pytest.raises(Exception, match="no document 'c'"):
         explain(model, str(path), "--id", "c")
-    with pytest.raises(Exception, match="without an id"):
+    with pytest.raises(Exception, match="no document 'b'"):
         explain(model, str(tmp_path / "story.txt"), "--id", "b")
 
 

@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 
     from textcat.errors import BadDataError
     from textcat.serving.categorizer import Categorizer
-    from textcat.serving.document_files import NewDocument, SkipReporter
+    from textcat.serving.document_files import InputFormat, NewDocument, SkipReporter
     from textcat.serving.explain import Contribution
     from textcat.serving.predict import Coverage
 
 
 def _check_encoding(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
     """Return the encoding; refuse one that Python does not know, or in which lines do not end with LF."""
+    from textcat.corpora.own.documents import EACH_FILE
+
     try:
-        is_plain = "\n".encode(value) == b"\n"
+        is_plain = value == EACH_FILE or "\n".encode(value) == b"\n"
     except (LookupError, ValueError):
         is_plain = False
     if not is_plain:
@@ -42,7 +44,7 @@ add_encoding_option = click.option(
     callback=_check_encoding,
     default="utf-8",
     show_default=True,
-    help="Encoding of the documents.",
+    help="Encoding of the documents; `each-file` finds that of each file of a folder.",
 )
 
 
@@ -63,15 +65,25 @@ add_import_option = click.option(
 )
 
 
+class _Documents(click.File):
+    """A file of documents, opened, or the path of a folder of them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return an open file, or the path of a folder."""
+        if isinstance(value, str) and Path(value).is_dir():
+            return Path(value)
+        return super().convert(value, param, ctx)
+
+
 @click.command("predict", epilog="Example:  textcat predict data/models/reuters_modapte/logistic news.jsonl")
 @click.argument("model", type=click.Path(path_type=Path))
-@click.argument("file", type=click.File("rb"), default="-")
+@click.argument("file", type=_Documents("rb"), default="-")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["lines", "csv", "tsv", "jsonl", "fasttext", "svmlight"]),
-    help="Format of FILE.  [default: svmlight for a model of vectors; else by its suffix or first line, else one "
-    "document per line]",
+    type=click.Choice(["lines", "csv", "tsv", "jsonl", "fasttext", "svmlight", "text", "html"]),
+    help="Format of FILE; text and html: it is one document.  [default: svmlight for a model of vectors; else by its "
+    "suffix or first line, else one document per line]",
 )
 @add_encoding_option
 @add_import_option
@@ -104,7 +116,7 @@ add_import_option = click.option(
 @add_common_options
 def predict_command(
     model: Path,
-    file: BinaryIO,
+    file: BinaryIO | Path,
     form: Any,
     encoding: str,
     scores: bool,
@@ -115,7 +127,8 @@ def predict_command(
 ) -> None:
     """Label the documents of FILE (or of standard input) with a trained model.
 
-    MODEL is a directory written by `textcat train`, such as data/models/EXPERIMENT/RUN. Each document gives one
+    MODEL is a directory written by `textcat train`, such as data/models/EXPERIMENT/RUN. FILE may be a folder, of which
+    each file is a document; of pages (.html, .htm) title and visible text are read. Each document gives one
     line of JSON: its id, its labels, their scores and, for a probabilistic learner or a run with `calibration`,
     their probabilities.
     """
@@ -130,7 +143,7 @@ def predict_command(
         categorizer = categorizer.reject_below(reject)
     skipped = _SkippedDocuments()
     documents = _read_documents(
-        categorizer, file, file.name, form, skipped.add if on_error == "skip" else None, encoding
+        categorizer, file, form, skipped.add if on_error == "skip" else None, encoding
     )
     coverage = Coverage()
     with (
@@ -151,25 +164,34 @@ def predict_command(
 
 def _read_documents(
     categorizer: Categorizer,
-    lines: Iterator[bytes],
-    name: str,
+    file: BinaryIO | Path,
     form: Any,
     skip: SkipReporter | None,
     encoding: str,
+    plain: InputFormat = "lines",
 ) -> Iterator[NewDocument]:
-    """Return the documents of a file: vectors for a model of vectors, else texts."""
+    """Return the documents of a file or folder: vectors for a model of vectors, else texts.
+
+    `plain` is the format of a file that is in no other.
+    """
     from textcat.errors import UsageError
-    from textcat.serving.document_files import guess_format, read_documents, read_vector_documents
+    from textcat.serving.document_files import guess_format, read_documents, read_folder, read_vector_documents
 
     if form and categorizer.given_as_vectors != (form == "svmlight"):
         reads = "vectors (svmlight)" if categorizer.given_as_vectors else "texts"
         raise UsageError(f"the model reads {reads}, not {form}", where="--format", hint="Omit --format.")
-    if categorizer.given_as_vectors:
-        return read_vector_documents(lines, name, skip)
     fields = categorizer.text.fields
-    first = [] if form else list(islice(lines, 1))
-    chosen = form or guess_format(name, b"".join(first), fields)
-    return read_documents(chain(first, lines), chosen, name, fields, skip, encoding)
+    if isinstance(file, Path):
+        if form or categorizer.given_as_vectors:
+            hint = "Name a file, or omit --format." if form else "Name a file of vectors."
+            raise UsageError("a folder of documents has no format, and no vectors", where=str(file), hint=hint)
+        return read_folder(file, fields, skip, encoding)
+    if categorizer.given_as_vectors:
+        return read_vector_documents(file, file.name, skip)
+    first = [] if form else list(islice(file, 1))
+    chosen = form or guess_format(file.name, b"".join(first), fields)
+    chosen = plain if chosen == "lines" and not form else chosen
+    return read_documents(chain(first, file), chosen, file.name, fields, skip, encoding)
 
 
 class _SkippedDocuments:
@@ -221,7 +243,7 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
     "explain", epilog="Example:  textcat explain data/models/reuters_modapte/logistic -c grain story.txt"
 )
 @click.argument("model", type=click.Path(path_type=Path))
-@click.argument("document", type=click.File("rb"), required=False)
+@click.argument("document", type=_Documents("rb"), required=False)
 @click.option("-c", "--category", help="The category.  [default: the accepted ones]")
 @click.option(
     "-n", "--number", type=click.IntRange(min=1), default=15, show_default=True, help="Number of words."
@@ -229,7 +251,7 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
 @click.option(
     "--id",
     "wanted",
-    help="The document to explain, in a CSV, TSV, JSON Lines or svmlight file.  [default: the first]",
+    help="The document to explain, in a CSV, TSV, JSON Lines or svmlight file or a folder.  [default: the first]",
 )
 @add_encoding_option
 @add_import_option
@@ -237,7 +259,7 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
 @add_common_options
 def explain_command(
     model: Path,
-    document: BinaryIO | None,
+    document: BinaryIO | Path | None,
     category: str | None,
     number: int,
     wanted: str | None,
@@ -247,7 +269,7 @@ def explain_command(
 ) -> None:
     """Show the strongest words of a category, or the words that decided DOCUMENT.
 
-    DOCUMENT is a text file, - for standard input, or a file of documents as for `textcat predict`. In its text,
+    DOCUMENT is a text file or page, - for standard input, or a file or folder as for `textcat predict`. In its text,
     words for the category are green and words against it are red; without colours (in a pipe, or with NO_COLOR
     set) they are marked [+word] and [-word]. For a model of vectors DOCUMENT is a svmlight file, and its words are
     the numbers of columns.
@@ -284,28 +306,18 @@ def _explain_category(categorizer: Categorizer, category: str, number: int) -> d
 
 
 def _read_document(
-    categorizer: Categorizer, file: BinaryIO, wanted: str | None, encoding: str
+    categorizer: Categorizer, file: BinaryIO | Path, wanted: str | None, encoding: str
 ) -> NewDocument:
-    """Return the document of a text file, or the first or named one of a table or of vectors."""
+    """Return the document of a text file or page, or the first or named one of several."""
     from textcat.errors import UsageError
-    from textcat.serving.document_files import NewDocument, guess_format, read_whole_text
 
-    first = list(islice(file, 1))
-    lines, form = chain(first, file), "svmlight"
-    if not categorizer.given_as_vectors:
-        form = guess_format(file.name, b"".join(first), categorizer.text.fields)
-    if form == "lines":
-        if wanted is not None:
-            raise UsageError("a text file is one document, without an id", where=file.name, hint="Omit --id.")
-        whole = read_whole_text(lines, file.name, encoding)
-        return NewDocument("document", {categorizer.text.fields[-1]: whole})
-    for document in _read_documents(categorizer, lines, file.name, form, None, encoding):
+    for document in _read_documents(categorizer, file, None, None, encoding, plain="text"):
         if wanted in (None, document.id):
             return document
     raise UsageError(
         f"no document {wanted!r}" if wanted else "no document",
-        where=file.name,
-        hint="Give --id a value of the column or key `id`, or the document's number.",
+        where=str(file) if isinstance(file, Path) else file.name,
+        hint="Give --id a value of the column or key `id`, the document's number, or its path in a folder.",
     )
 
 

@@ -1,6 +1,6 @@
-"""Read new documents from plain lines, CSV, TSV, JSON Lines or vectors in svmlight format, one at a time.
+"""Read new documents from plain lines, CSV, TSV, JSON Lines, vectors in svmlight format, pages or folders of files.
 
-Tables are read as for training (`textcat.corpora.own.tables`); every problem in them is an error.
+Tables and files are read as for training (`textcat.corpora.own`); every problem in them is an error.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from textcat.corpora.collection_files import DocumentTree
+from textcat.corpora.own.documents import EACH_FILE, is_html, read_text
 from textcat.corpora.own.formats import load_column_names, refuse_other_formats
 from textcat.corpora.own.problems import Problems
 from textcat.corpora.own.tables import (
@@ -28,15 +30,18 @@ from textcat.corpora.own.tables import (
     to_text,
 )
 from textcat.corpora.vector_files import BYTE_ORDER_MARK, parse_vector
-from textcat.errors import BadDataError
+from textcat.errors import BadDataError, UsageError
 
-InputFormat = Literal["lines", "csv", "tsv", "jsonl", "fasttext"]
+InputFormat = Literal["lines", "csv", "tsv", "jsonl", "fasttext", "text", "html"]
+# The formats of a file that is one document.
+WHOLE: tuple[InputFormat, ...] = ("text", "html")
 
 log = logging.getLogger(__name__)
 
 _HINT = "Fix the line, or state the format with --format and the encoding with --encoding."
 _FORMATS: dict[str, InputFormat] = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+    ".html": "html", ".htm": "html",
 }  # fmt: skip
 
 
@@ -95,10 +100,18 @@ def read_documents(
 ) -> Iterator[NewDocument]:
     """Yield documents with the fields that the model reads; `name` is the file's name in errors.
 
-    A plain line is the last field, and so is the column `text` of a row that has none of the fields. With `skip`, a
-    broken document is left out and its error passed to `skip`.
+    A plain line is the last field, and so are a file that is one document and the column `text` of a row that has none
+    of the fields. With `skip`, a broken document is left out and its error passed to `skip`.
     """
-    problems = _SkippedProblems(Problems.with_policy({"all": "error"}).policy, hint=_HINT, skip=skip)
+    problems = _make_problems(skip)
+    if form in WHOLE:
+        text = read_text(b"".join(lines), name, encoding, problems, page=form == "html")
+        if text is not None:
+            yield NewDocument(Path(name).name, {fields[-1]: text})
+        return
+    if encoding == EACH_FILE:
+        hint = "Name one encoding."
+        raise UsageError(f"`{EACH_FILE}` is for folders and pages", where="--encoding", hint=hint)
     if form == "lines":
         for number, line in decode_lines(lines, name, encoding, problems):
             yield NewDocument(str(number), {fields[-1]: line.rstrip("\r\n")})
@@ -119,6 +132,18 @@ def read_documents(
                     ", ".join(fields),
                 )
             yield document
+
+
+def read_folder(
+    folder: Path, fields: Sequence[str], skip: SkipReporter | None = None, encoding: str = "utf-8"
+) -> Iterator[NewDocument]:
+    """Yield a document for each file below a folder, with its path there as id."""
+    problems = _make_problems(skip)
+    tree = DocumentTree(folder)
+    for name, content in zip(tree.names, tree.contents(tree.names), strict=True):
+        text = read_text(content, f"{folder}/{name}", encoding, problems, page=is_html(name))
+        if text is not None:
+            yield NewDocument(name, {fields[-1]: text})
 
 
 def read_vector_documents(
@@ -156,6 +181,10 @@ class _SkippedProblems(Problems):
         return "skip"
 
 
+def _make_problems(skip: SkipReporter | None) -> _SkippedProblems:
+    return _SkippedProblems(Problems.with_policy({"all": "error"}).policy, hint=_HINT, skip=skip)
+
+
 @contextmanager
 def _skip_errors(skip: SkipReporter | None) -> Iterator[None]:
     try:
@@ -164,12 +193,6 @@ def _skip_errors(skip: SkipReporter | None) -> Iterator[None]:
         if skip is None:
             raise
         skip(error)
-
-
-def read_whole_text(stream: Iterable[bytes], name: str, encoding: str = "utf-8") -> str:
-    """Return the text of a file that is one document."""
-    problems = Problems.with_policy({"all": "error"}, _HINT)
-    return "".join(line for _, line in decode_lines(stream, name, encoding, problems))
 
 
 def read_fields(values: Mapping[str, Any], fields: Sequence[str], where: str) -> dict[str, str]:

@@ -98,9 +98,7 @@ def read_folder_rows(
                 where=str(tree.folder),
                 hint="Remove `same_name: one`: they are different documents.",
             )
-        read = _decode(first, f"{tree.folder}/{name}", encoding, problems)
-        if read is not None and is_html(name):
-            read = f"{extract_title(read)}\n{extract_text(read)}".strip()
+        read = read_text(first, f"{tree.folder}/{name}", encoding, problems, page=is_html(name))
         if read is not None:
             values = {"id": name, text: read, label: list(document.labels), "side": document.side}
             yield TableRow(f"{tree.folder}/{name}", values)
@@ -109,6 +107,12 @@ def read_folder_rows(
 def is_html(name: str) -> bool:
     """Return whether a file is read as an HTML page, without its markup."""
     return name.lower().endswith((".html", ".htm"))
+
+
+def read_text(content: bytes, where: str, encoding: str, problems: Problems, *, page: bool) -> str | None:
+    """Return the text of a file that is one document, of a page its title and visible text; None to skip it."""
+    read = _decode(content, where, encoding, problems)
+    return f"{extract_title(read)}\n{extract_text(read)}".strip() if page and read is not None else read
 
 
 def _decode(content: bytes, where: str, encoding: str, problems: Problems) -> str | None:
