@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,9 @@ from click.testing import CliRunner
 from tests.serving.small_model import platt, small_model
 from textcat.cli.main import group
 from textcat.errors import BadDataError
-from textcat.serving.categorizer import read_categorizer, write_categorizer
+from textcat.serving.categorizer import Categorizer, read_categorizer, write_categorizer
 from textcat.serving.document_files import NewDocument
+from textcat.serving.export import replace_model
 from textcat.serving.model_folders import CHECKSUMS, write_checksums
 from textcat.serving.predict import predict_lines
 
@@ -128,3 +130,45 @@ def test_explain_writes_no_nan(tmp_path: Path) -> None:
     )
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout, parse_constant=_refuse_constant)[0]["score"] is None
+
+
+def test_a_model_replaced_at_any_read_is_one_of_the_two(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = read_categorizer(model)
+    other = replace(
+        one,
+        categories=one.categories[::-1],
+        model=replace(one.model, coef=-one.model.coef),
+        decision_rule=replace(one.decision_rule, thresholds=one.decision_rule.thresholds + 1),
+    )
+    plain, reads = Path.open, 0
+
+    def replace_before(number: int) -> None:
+        def opened(path: Path, *arguments: object, **options: object) -> object:
+            nonlocal reads
+            if model in path.parents:
+                reads += 1
+                if reads == number:
+                    monkeypatch.setattr(Path, "open", plain)
+                    replace_model(model, other)
+            return plain(path, *arguments, **options)
+
+        monkeypatch.setattr(Path, "open", opened)
+
+    def facts(found: Categorizer) -> tuple[object, ...]:
+        return found.categories, found.model.coef.tolist(), found.decision_rule.thresholds.tolist()
+
+    seen = []
+    while reads >= len(seen):
+        reads = 0
+        replace_model(model, one)
+        replace_before(len(seen) + 1)
+        found = facts(read_categorizer(model))
+        monkeypatch.setattr(Path, "open", plain)
+        assert found in (facts(one), facts(other)), f"mixed if replaced before read {len(seen) + 1}"
+        seen.append(found == facts(one))
+    # The last time it was read to the end before.
+    assert len(seen) > 10
+    assert not seen[0]
+    assert seen[-1]

@@ -15,7 +15,7 @@ from tests.serving.small_model import TERMS, platt, small_model
 from textcat.cli.main import group
 from textcat.errors import BadDataError
 from textcat.parallel import start_workers
-from textcat.serving.categorizer import write_categorizer
+from textcat.serving.categorizer import read_categorizer, write_categorizer
 from textcat.serving.document_files import NewDocument
 from textcat.serving.predict import Coverage, StoredModel, _load_stored_model, predict_lines
 
@@ -99,7 +99,7 @@ def test_the_command_prints_the_same_with_each_backend(
 def test_a_worker_refuses_a_model_that_was_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     write_categorizer(folder, small_model())
-    stored = StoredModel.find(folder, None)
+    stored = StoredModel(folder, read_categorizer(folder).checksum)
     assert _load_stored_model(stored).categories == small_model().categories
     for path in folder.iterdir():
         path.unlink()

@@ -137,8 +137,9 @@ def predict_command(
     from textcat.serving.predict import Coverage, StoredModel, predict_lines
 
     place = read_command_settings(settings)
-    stored = StoredModel.find(model, reject) if place.backend == "processes" else None
     categorizer = read_categorizer(model)
+    processes = place.backend == "processes"
+    stored = StoredModel(model.resolve(), categorizer.checksum, reject) if processes else None
     if reject is not None:
         categorizer = categorizer.reject_below(reject)
     skipped = _SkippedDocuments()

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from textcat.errors import BadDataError, TextcatError, UsageError
+from textcat.errors import BadDataError, DataNotAvailableError, TextcatError, UsageError
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.decide import (
     PER_DOCUMENT_RULES,
@@ -38,9 +38,11 @@ from textcat.extensions import check_modules, find_owners
 from textcat.serving.document_files import NewDocument, VectorDocument
 from textcat.serving.model_folders import (
     CHECKSUMS,
+    DAMAGED_HINT,
     check_finite,
+    identify,
+    open_verified,
     refuse_missing_model,
-    verify_checksums,
     write_checksums,
 )
 from textcat.store.arrays import read_array, read_json, write_array, write_json
@@ -56,7 +58,10 @@ TRAIN_AGAIN_HINT = "Train the model again with `textcat train EXPERIMENT`."
 
 @dataclass(frozen=True)
 class Categorizer:
-    """A trained model that labels documents."""
+    """A trained model that labels documents.
+
+    `checksum` is the sha256 of the list of checksums of the directory that it was read from.
+    """
 
     experiment: str
     name: str
@@ -66,6 +71,7 @@ class Categorizer:
     decision_rule: DecisionRule
     axes: dict[str, NDArray[Any]]
     given_as_vectors: bool = False
+    checksum: str = ""
 
     @property
     def run(self) -> RunSettings:
@@ -279,11 +285,36 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
     write_checksums(folder)
 
 
+# How often a model that is replaced while it is read is read again.
+_MOST_TRIES = 20
+
+
 def read_categorizer(folder: Path) -> Categorizer:
-    """Read a model directory; raise DataNotAvailableError without one, BadDataError for a damaged one."""
+    """Read a model directory; raise DataNotAvailableError without one, BadDataError for a damaged one.
+
+    One that is replaced meanwhile is read again: all that is read is of one model.
+    """
+    tries = 0
+    while True:
+        tries += 1
+        before = identify(folder)
+        try:
+            found = _read_whole(folder)
+        except (BadDataError, DataNotAvailableError):
+            if tries == _MOST_TRIES or identify(folder) == before:
+                raise
+        else:
+            # What has checksums is of one model, even if another has taken its place since.
+            if found.checksum or identify(folder) == before:
+                return found
+
+
+def _read_whole(folder: Path) -> Categorizer:
+    """Read and check a model directory once."""
     refuse_missing_model(folder)
     try:
-        facts = read_json(folder, "categorizer")
+        files, checksum = open_verified(folder)
+        facts = read_json(files, "categorizer")
         made_for = facts.get("format") if isinstance(facts, dict) else None
         if made_for != MODEL_FORMAT:
             raise BadDataError(
@@ -293,28 +324,26 @@ def read_categorizer(folder: Path) -> Categorizer:
                 where=str(folder),
                 hint=TRAIN_HINT,
             )
-        verify_checksums(folder, expected="checksums" in facts)
+        if "checksums" in facts and not checksum:
+            raise BadDataError(f"{CHECKSUMS} is missing", where=str(folder), hint=DAMAGED_HINT)
         check_modules(facts.get("imports", {}))
         run = RunSettings.model_validate(facts["run"])
         categorizer = Categorizer(
             experiment=str(facts["experiment"]),
             name=str(facts["name"]),
             categories=[str(name) for name in facts["categories"]],
-            vectorizer=read_vectorizer(folder),
-            model=load_model(folder),
+            vectorizer=read_vectorizer(files),
+            model=load_model(files),
             decision_rule=load_decision_rule(
                 run,
-                folder,
-                folder if run.calibration else None,
-                read_array(folder, "priors"),
+                files,
+                files if run.calibration else None,
+                read_array(files, "priors"),
                 single_label=bool(facts["single_label"]),
             ),
-            axes={
-                name: read_array(folder, name)
-                for name in ("axes", "singular_values")
-                if name in facts["axes"]
-            },
+            axes={name: read_array(files, name) for name in ("axes", "singular_values") if name in facts["axes"]},
             given_as_vectors=bool(facts.get("given_as_vectors", False)),
+            checksum=checksum,
         )
         _check_text(categorizer, facts)
         _check_numbers(categorizer)

@@ -1,4 +1,4 @@
-"""Find model directories, and compare their files with the checksums that were written with them.
+"""Find model directories, and read the checksums that were written with their files.
 
 The file of checksums has the format of `sha256sum`, so `cd MODEL && sha256sum -c SHA256SUMS` checks a model without
 textcat.
@@ -6,6 +6,7 @@ textcat.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.store.arrays import Folder, VerifiedFolder
 from textcat.store.files import hash_file
 from textcat.yaml_reader import find_near_names, list_first
 
@@ -72,7 +74,7 @@ def _find_models(below: Path) -> list[Path]:
 
 CHECKSUMS = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64})  ([^/\0]+)")
-_DAMAGED_HINT = "Copy the model directory again, or train the model again with `textcat train EXPERIMENT`."
+DAMAGED_HINT = "Copy the model directory again, or train the model again with `textcat train EXPERIMENT`."
 
 
 def write_checksums(folder: Path) -> None:
@@ -82,36 +84,29 @@ def write_checksums(folder: Path) -> None:
     (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
 
 
-def verify_checksums(folder: Path, *, expected: bool) -> None:
-    """Raise BadDataError for a file that is missing or has changed since the model was written.
+def open_verified(folder: Path) -> tuple[Folder, str]:
+    """Return a model directory whose files are compared with its list of checksums, and the sha256 of this list.
 
-    Models of earlier versions have no checksums; `expected` says that this one was written with them.
+    Models of earlier versions have no list.
     """
     listed = folder / CHECKSUMS
-    if not expected and not listed.exists():
-        return
     if not listed.is_file():
-        raise BadDataError(f"{CHECKSUMS} is missing", where=str(folder), hint=_DAMAGED_HINT)
-    for name, checksum in _read_checksums(listed).items():
-        path = folder / name
-        if not path.is_file():
-            raise BadDataError("the file is missing", where=str(path), hint=_DAMAGED_HINT)
-        if hash_file(path) != checksum:
-            raise BadDataError(
-                f"the file is damaged: its sha256 is not the one in {CHECKSUMS}",
-                where=str(path),
-                hint=_DAMAGED_HINT,
-            )
-
-
-def _read_checksums(path: Path) -> dict[str, str]:
-    """Return the checksum of each listed file."""
-    text = path.read_bytes().decode("utf-8", errors="replace")
-    found = [_LINE.fullmatch(line) for line in text.removesuffix("\n").split("\n")]
+        return folder, ""
+    content = listed.read_bytes()
+    found = [_LINE.fullmatch(line) for line in content.decode(errors="replace").removesuffix("\n").split("\n")]
     checksums = {match[2]: match[1] for match in found if match}
-    if len(checksums) < len(found) or "categorizer.json" not in checksums:
-        raise BadDataError("not a list of checksums", where=str(path), hint=_DAMAGED_HINT)
-    return checksums
+    if len(checksums) < len(found) or MODEL_FILE not in checksums:
+        raise BadDataError("not a list of checksums", where=str(listed), hint=DAMAGED_HINT)
+    return VerifiedFolder(folder, checksums), hashlib.sha256(content).hexdigest()
+
+
+def identify(folder: Path) -> tuple[object, ...]:
+    """Return what differs between a model directory and one that takes its place."""
+    try:
+        found = folder.stat()
+        return found.st_dev, found.st_ino, found.st_ctime_ns, (folder / CHECKSUMS).read_bytes()
+    except OSError:
+        return ()
 
 
 def check_finite(parts: Mapping[str, NDArray[Any]]) -> None:
@@ -121,4 +116,4 @@ def check_finite(parts: Mapping[str, NDArray[Any]]) -> None:
             continue
         bad = np.isnan(values) if name == "thresholds" else ~np.isfinite(values)
         if bad.any():
-            raise BadDataError(f"{name} holds a number that is NaN or infinite", hint=_DAMAGED_HINT)
+            raise BadDataError(f"{name} holds a number that is NaN or infinite", hint=DAMAGED_HINT)

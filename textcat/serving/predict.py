@@ -18,8 +18,6 @@ from textcat.parallel import Executor
 from textcat.parallel.executors import LocalExecutor, limit_to_one_thread
 from textcat.serving.categorizer import Categorizer, read_categorizer
 from textcat.serving.document_files import NewDocument
-from textcat.serving.model_folders import CHECKSUMS
-from textcat.store.files import hash_file
 
 BATCH_SIZE = 2000
 # Batches have fewer documents if there are so many categories that a batch would have more scores than this.
@@ -60,30 +58,20 @@ class Coverage:
 class StoredModel:
     """A model directory that each worker process reads once, which is faster than to send the model with each batch.
 
-    `checksum` is that of its list of checksums when the command began, `reject` the threshold of `reject_below`.
+    `checksum` is that of the model that the command read, `reject` the threshold of `reject_below`.
     """
 
     folder: Path
     checksum: str
     reject: float | None = None
 
-    @classmethod
-    def find(cls, folder: Path, reject: float | None) -> StoredModel:
-        """Return the model in a folder as it is now."""
-        return cls(folder.resolve(), _hash_checksums(folder), reject)
-
-
-def _hash_checksums(folder: Path) -> str:
-    path = folder / CHECKSUMS
-    return hash_file(path) if path.is_file() else ""
-
 
 @lru_cache(maxsize=1)
 def _load_stored_model(stored: StoredModel) -> Categorizer:
-    if _hash_checksums(stored.folder) != stored.checksum:
+    found = read_categorizer(stored.folder)
+    if found.checksum != stored.checksum:
         what = "the model was replaced while documents were labelled"
         raise BadDataError(what, where=str(stored.folder), hint="Run the command again.")
-    found = read_categorizer(stored.folder)
     return found if stored.reject is None else found.reject_below(stored.reject)
 
 

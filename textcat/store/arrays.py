@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import math
 import os
 import tokenize
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,23 +25,60 @@ def write_array(folder: Path, name: str, values: np.ndarray[Any, Any]) -> None:
     np.save(folder / f"{name}.npy", np.asarray(values, order="C"), allow_pickle=False)
 
 
-def read_array(folder: Path, name: str, *, mapped: bool = False) -> np.ndarray[Any, Any]:
+@dataclass(frozen=True)
+class VerifiedFolder:
+    """A folder with the sha256 of its files, which the bytes that are read must have.
+
+    So files of another folder that takes its place while it is read are never taken for its own.
+    """
+
+    path: Path
+    checksums: Mapping[str, str]
+
+    def __truediv__(self, name: str) -> Path:
+        """Return the path of a file."""
+        return self.path / name
+
+    def verify(self, name: str, content: np.ndarray[Any, Any]) -> None:
+        """Raise ValueError if the bytes read from a file are not those that were written."""
+        if self.checksums.get(name) != hashlib.sha256(content.data).hexdigest():
+            raise ValueError("the file is damaged: its sha256 is not the one that was written with it")
+
+
+Folder = Path | VerifiedFolder
+
+
+def _read_content(folder: Folder, name: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Return the bytes of a regular file, all that its size says."""
+    path = folder / name
+    if not path.is_file():
+        raise ValueError("the file is missing")
+    with path.open("rb") as stream:
+        # Ctrl-C within np.load can become a TypeError.
+        content = np.empty(os.fstat(stream.fileno()).st_size, np.uint8)
+        if stream.readinto(content.data) != len(content):
+            raise ValueError("the file has become shorter")
+    if isinstance(folder, VerifiedFolder):
+        folder.verify(name, content)
+    return content
+
+
+def read_array(folder: Folder, name: str, *, mapped: bool = False) -> np.ndarray[Any, Any]:
     """Read the array of `name.npy`; a mapped array stays on disk until it is accessed."""
     path = folder / f"{name}.npy"
     try:
-        if not path.is_file():
-            raise ValueError("there is no such file")
-        with path.open("rb") as stream:
-            shape, is_fortran, dtype = _read_header(stream)
-            if mapped or is_fortran:
-                values: np.ndarray[Any, Any] = np.load(path, "r" if mapped else None, allow_pickle=False)
-            else:
-                # Ctrl-C within np.load can become a TypeError.
-                values = np.empty(shape, dtype)
-                stream.readinto(values.reshape(-1).view(np.uint8).data)
+        if mapped and path.is_file():
+            with path.open("rb") as stream:
+                _read_header(stream, os.fstat(stream.fileno()).st_size)
+            values: np.ndarray[Any, Any] = np.load(path, "r", allow_pickle=False)
+            return values
+        content = _read_content(folder, path.name)
+        head = io.BytesIO(content[:_MOST_HEADER_BYTES].tobytes())
+        shape, is_fortran, dtype = _read_header(head, len(content))
+        values = content[head.tell() :].view(dtype).reshape(shape, order="F" if is_fortran else "C")
     except _READ_ERRORS as error:
         raise _make_read_error("an array", path, error) from error
-    return values
+    return np.require(values, requirements="A")
 
 
 # The errors that numpy's header parser raises for a damaged header.
@@ -53,8 +94,12 @@ _READ_ERRORS = (
 )
 
 
-def _read_header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, order and element type of an array; refuse a header that does not fit the file."""
+# numpy refuses longer ones.
+_MOST_HEADER_BYTES = 1 << 16
+
+
+def _read_header(stream: BinaryIO, length: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order and element type of an array; refuse a header that does not fit the file's length."""
     version = np.lib.format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"an unknown version {version}")
@@ -62,8 +107,7 @@ def _read_header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]
     shape, is_fortran, dtype = read(stream)
     if dtype.hasobject:
         raise ValueError("it holds objects")
-    size = math.prod(shape) * dtype.itemsize
-    if size != os.fstat(stream.fileno()).st_size - stream.tell():
+    if math.prod(shape) * dtype.itemsize != length - stream.tell():
         raise ValueError(f"its size does not fit its shape {shape}")
     return shape, is_fortran, dtype
 
@@ -148,13 +192,11 @@ def write_json(folder: Path, name: str, value: Any) -> None:
     (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 
 
-def read_json(folder: Path, name: str) -> Any:
+def read_json(folder: Folder, name: str) -> Any:
     """Read the data of `name.json`."""
     path = folder / f"{name}.json"
     try:
-        if not path.is_file():
-            raise ValueError("there is no such file")
-        return parse_json(path.read_text(encoding="utf-8"))
+        return parse_json(_read_content(folder, path.name).tobytes().decode())
     except (OSError, ValueError, RecursionError) as error:
         raise _make_read_error("JSON", path, error) from error
 

@@ -27,7 +27,7 @@ from textcat.experiment.steps.models import Model, is_too_large, load_model, map
 from textcat.experiment.steps.vectorize import LearningSteps, read_vectors
 from textcat.learners.parameters import LEARNERS
 from textcat.store import Recipe
-from textcat.store.arrays import read_array, write_array
+from textcat.store.arrays import Folder, read_array, write_array
 from textcat.thresholds.calibration import (
     CALIBRATIONS,
     Calibration,
@@ -112,7 +112,7 @@ def save_calibration(folder: Path, calibration: Calibration) -> None:
         write_array(folder, f"calibration.{name}", values)
 
 
-def read_calibration(folder: Path, settings: CalibrationSettings, categories: int) -> Calibration:
+def read_calibration(folder: Folder, settings: CalibrationSettings, categories: int) -> Calibration:
     """Read a calibration that `save_calibration` wrote."""
     kind = CALIBRATIONS[settings.method]
     arrays = {entry.name: read_array(folder, f"calibration.{entry.name}") for entry in fields(kind)}
@@ -373,7 +373,7 @@ def build_decision_rule(
 
 
 def load_decision_rule(
-    run: RunSettings, decided: Path, calibrated: Path | None, priors: Floats, *, single_label: bool
+    run: RunSettings, decided: Folder, calibrated: Folder | None, priors: Floats, *, single_label: bool
 ) -> DecisionRule:
     """Read the decision rule of a run from the folders of its thresholds and calibration."""
     thresholds = read_array(decided, "thresholds")

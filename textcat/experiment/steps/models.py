@@ -23,7 +23,7 @@ from textcat.experiment.context import RunContext
 from textcat.learners.binary_tree import BinaryTrees
 from textcat.learners.label_tree import CHUNK, LabelTree
 from textcat.linear.model import LinearModel
-from textcat.store.arrays import read_array, read_json, write_array, write_json
+from textcat.store.arrays import Folder, read_array, read_json, write_array, write_json
 
 
 class Model(Protocol):
@@ -85,7 +85,7 @@ def _link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def load_model(folder: Path, name: str = "model") -> Model:
+def load_model(folder: Folder, name: str = "model") -> Model:
     """Read a model that `save_model` or `save_model_parts` wrote; no code in the folder is run."""
     description = read_json(folder, name)
     if "parts" in description:
@@ -94,7 +94,7 @@ def load_model(folder: Path, name: str = "model") -> Model:
     return _read_part(folder, name, description)
 
 
-def _read_part(folder: Path, name: str, description: Mapping[str, Any]) -> Model:
+def _read_part(folder: Folder, name: str, description: Mapping[str, Any]) -> Model:
     kind = description.get("class")
     if kind not in MODEL_CLASSES:
         raise BadDataError(

@@ -33,6 +33,7 @@ from textcat.selection import select_features
 from textcat.splits import RowNumbers, draw_random_split, make_folds
 from textcat.store import Recipe
 from textcat.store.arrays import (
+    Folder,
     is_large,
     read_array,
     read_json,
@@ -268,7 +269,7 @@ def save_vectorizer(folder: Path, vectorizer: Vectorizer) -> None:
     write_json(folder, "vectorizer", vectorizer.describe())
 
 
-def read_vectorizer(folder: Path) -> Vectorizer:
+def read_vectorizer(folder: Folder) -> Vectorizer:
     """Read the fitted vectorizer."""
     names = ("seen", "containing", "concentration", "documents", "kept")
     arrays = {name: read_array(folder, f"vectorizer.{name}") for name in names}
