@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "textcat"
-BASE = {"errors", "compile", "yaml_reader", "extensions", "settings", "splits"}
+BASE = {"errors", "compile", "yaml_reader", "extensions", "settings", "splits", "matrices"}
 # Each package with the packages that it imports; modules of BASE may be imported by all.
 LEARNING = {"linear", "selection", "text", "learners", "thresholds", "evaluation"}
 ALLOWED = {

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtri, xlogy
 
 from textcat.extensions import check_numbers, claim_name, guard_function
+from textcat.matrices import check_matrix
 from textcat.settings import GrowingSettings, KnownName
 
 Floats = NDArray[np.float64]
@@ -75,6 +76,7 @@ def score_features(name: str, X: csr_array, Y: NDArray[np.bool_]) -> Floats:
     X holds the training documents, documents x terms, without duplicate entries. `pearson` uses its values, the other
     scores use the presence of terms. Y is documents x categories.
     """
+    check_matrix(X)
     return SCORES[name](X, Y)
 
 
@@ -223,6 +225,7 @@ class SelectionSettings(GrowingSettings):
 
 def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSettings) -> NDArray[np.bool_]:
     """Return the features of each category, terms x categories, from training documents X and labels Y."""
+    check_matrix(X)
     containing = np.asarray(mark_presence(X).sum(axis=0)).ravel()
     candidates = containing >= settings.minimum_documents
     if settings.candidates == "positive":

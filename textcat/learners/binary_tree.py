@@ -22,6 +22,7 @@ import scipy.sparse
 
 from textcat.errors import BadDataError
 from textcat.learners.checks import Bools, as_labels, require_positive
+from textcat.matrices import check_matrix
 from textcat.parallel.executors import limit_to_one_thread, run_in_threads
 
 FeatureMatrix = npt.NDArray[np.float32] | scipy.sparse.csr_matrix
@@ -85,6 +86,7 @@ class BinaryTrees:
 
     def scores(self, X: FeatureMatrix) -> npt.NDArray[np.float64]:
         """Return the value of the last split on the path of each document, documents x categories."""
+        check_matrix(X)
         if X.shape[1] != self.splits.weights.shape[0]:
             raise BadDataError(
                 f"the documents have {X.shape[1]} features, the trees {self.splits.weights.shape[0]}",
@@ -174,6 +176,8 @@ class BinaryTrees:
         shapes = {part.shape for part in (self.yes, self.no, self.split, self.label)} == {(nodes,)}
         if not (of_integers and shapes and self.label.dtype == np.bool_ and 0 <= self.categories <= nodes):
             return False
+        if not all(part.dtype.kind == "f" for part in vars(self.splits).values()):
+            return False
         if self.splits.weights.ndim != 2 or self.splits.weights.shape[1:] != self.splits.offsets.shape:
             return False
         inner = np.flatnonzero(self.split != LEAF)
@@ -244,6 +248,7 @@ def grow_trees(
     Linear algebra has one thread, and `jobs` threads learn splits: the last bits do not depend on their number.
     Groups of large nodes are learned at the same time, or, if `shares_groups`, one after another on all threads.
     """
+    check_matrix(X)
     Y = as_labels(Y, X.shape[0])
     require_positive(max_depth=max_depth)
     builder = _TreeBuilder()

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import BadDataError, UsageError
 from textcat.linear.problem import labels_as_columns
+from textcat.matrices import check_matrix
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -18,6 +19,7 @@ Features = NDArray[np.float32] | NDArray[np.float64] | sp.csr_matrix
 
 def as_documents(X: Any) -> sp.csr_matrix:
     """Return documents x features as canonical float64 CSR. Refuse values that are not finite."""
+    check_matrix(X)
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()

@@ -40,6 +40,7 @@ from textcat.learners.gpd_kernels import (
 )
 from textcat.learners.perceptron_tree import PerceptronSettings, make_initial_nodes, run_batch_perceptron
 from textcat.linear.simd import WIDTH
+from textcat.matrices import check_matrix
 
 Merit = Literal["f1", "mce"]
 Offset = Literal["zero", "mean", "centred"]
@@ -152,6 +153,7 @@ def descend(
     X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings, *, keep: Iterable[int] = ()
 ) -> GpdDescent:
     """Run equation 5.3 for all columns at once; `keep` lists iterations to return besides the last."""
+    check_matrix(X)
     columns, wanted = positive.shape[1], {*keep, settings.iterations}
     moving = _MovingNodes(X, positive, member, settings)
     objective, f1 = np.empty((2, settings.iterations, columns))

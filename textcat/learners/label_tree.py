@@ -23,6 +23,7 @@ from textcat.errors import BadDataError, UsageError
 from textcat.linear.certificate import Certificate
 from textcat.linear.model import sparse_from_arrays, sparse_to_arrays
 from textcat.linear.products import SparseWeights
+from textcat.matrices import check_matrix
 from textcat.parallel.executors import run_in_threads
 
 Floats = NDArray[np.float64]
@@ -78,6 +79,7 @@ class LabelTree:
 
     def find_labels(self, X: Any, jobs: int = 1) -> sp.csr_matrix:
         """Return the scores of the `most_labels` best labels that a beam reaches in each document."""
+        check_matrix(X)
         if X.shape[1] != self.weights.shape[0]:
             raise UsageError(
                 f"the documents have {X.shape[1]} features, the model was trained on {self.weights.shape[0]}",

@@ -24,6 +24,7 @@ from textcat.learners.parameters import LabelTreeParameters
 from textcat.linear import fit
 from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c
+from textcat.matrices import check_matrix
 from textcat.parallel import Executor
 from textcat.parallel.executors import run_in_threads
 
@@ -132,6 +133,7 @@ def fit_label_tree(
     Nodes are trained by the executor's workers, or in `jobs` threads. Labels without documents are left out.
     """
     rows = as_documents(X)
+    check_matrix(Y, "Y")
     labels = (_copy_sparse_labels if sp.issparse(Y) else as_labels)(Y, rows.shape[0])
     positive = sp.csc_matrix(labels, dtype=np.bool_)
     known = np.flatnonzero(np.diff(positive.indptr))

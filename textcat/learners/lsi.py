@@ -20,6 +20,7 @@ import scipy.sparse.linalg
 
 from textcat.errors import BadDataError, UsageError
 from textcat.learners.checks import require_positive
+from textcat.matrices import check_matrix
 
 Solver = Literal["auto", "gram", "lanczos"]
 
@@ -45,6 +46,7 @@ class LatentAxes:
 
     def transform(self, documents: scipy.sparse.csr_matrix) -> npt.NDArray[np.float32]:
         """Project documents: U'x."""
+        check_matrix(documents)
         if documents.shape[1] != self.axes.shape[0]:
             raise BadDataError(
                 f"the documents have {documents.shape[1]} terms, the axes {self.axes.shape[0]}",
@@ -71,6 +73,7 @@ def learn_axes(
     `dimensions` limits their number. Solver `gram` solves the smaller Gram matrix exactly, `lanczos` computes
     only the leading axes by ARPACK, `auto` takes the faster one.
     """
+    check_matrix(documents)
     if documents.nnz == 0 or not np.any(documents.data):
         raise BadDataError("the training documents contain no term", where="lsi", hint="Check the lexicon.")
     require_positive(dimensions=1 if dimensions is None else dimensions)

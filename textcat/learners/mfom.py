@@ -42,6 +42,7 @@ from textcat.learners.gpd import (
 )
 from textcat.linear.certificate import Certificate
 from textcat.linear.model import LinearModel
+from textcat.matrices import check_matrix
 
 
 def fit_mfom(
@@ -112,6 +113,7 @@ def fit_multicategory_mfom(
     score: ScoreKind = "exponential",
 ) -> LinearModel:
     """Run GPD from the means of the categories, each with the least value of its own documents as offset."""
+    check_matrix(X)
     check_one_category_each(Y, X.shape[0])
     require_positive(eta=eta)
     chosen = settings or GpdSettings()

@@ -19,6 +19,7 @@ from textcat.learners.checks import Bools, Features, Floats, check_one_category_
 from textcat.learners.parameters import MulticlassParameters
 from textcat.linear.certificate import Certificate
 from textcat.linear.model import LinearModel
+from textcat.matrices import check_matrix
 
 MARGIN = 2.0
 REMAINING_SLOPE_SHARE = 0.1
@@ -72,6 +73,7 @@ def fit_mmlr_cg(X: Features, Y: Bools, settings: MulticlassParameters | None = N
 
     It starts at `gamma`, and raises it by `increase` after each `steps_each` CG steps.
     """
+    check_matrix(X)
     check_one_category_each(Y, X.shape[0])
     chosen = settings or MulticlassParameters()
     problem = MarginProblem(X, Y, chosen.lam)

@@ -32,6 +32,7 @@ from textcat.learners.checks import Bools, Features, Floats, check_one_category_
 from textcat.learners.softmax_dual import ascend_softmax_dual
 from textcat.linear.certificate import Certificate
 from textcat.linear.model import LinearModel
+from textcat.matrices import check_matrix
 
 PriorName = Literal["gaussian", "laplace"]
 AlgorithmName = Literal["lbfgs", "dual"]
@@ -147,6 +148,7 @@ def fit_softmax(
     `tol` bounds the violation ("lbfgs") or the duality gap ("dual"), relative to objectives below 1. With
     `sample_weight`, all above 0, the mean loss is the weighted mean.
     """
+    check_matrix(X)
     check_one_category_each(Y, X.shape[0])
     if sample_weight is not None and not (sample_weight.shape == Y.shape[:1] and (sample_weight > 0).all()):
         raise UsageError(

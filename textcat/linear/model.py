@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from textcat.errors import BadDataError, UsageError
 from textcat.linear.certificate import Certificate
 from textcat.linear.products import SparseWeights
+from textcat.matrices import check_matrix, find_fault
 
 KIND = "linear"
 _SPARSE_PARTS = ("data", "indices", "indptr")
@@ -50,6 +51,7 @@ class LinearModel:
 
     def scores_in_threads(self, X: Any, jobs: int) -> NDArray[np.float64]:
         """Return the same scores; sparse documents and weights are multiplied in that many threads."""
+        check_matrix(X)
         if X.shape[1] != self.coef.shape[0]:
             raise UsageError(
                 f"the documents have {X.shape[1]} features, the model was trained on {self.coef.shape[0]}",
@@ -109,9 +111,16 @@ class LinearModel:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]) -> LinearModel:
         """Rebuild a model from its arrays and description."""
+        coef, intercept = _read_weights(arrays), _find_array(arrays, "intercept")
+        real = all(part.dtype.kind in "biuf" for part in (coef, intercept))
+        if not real or coef.ndim != 2 or intercept.shape != coef.shape[1:]:
+            hint = "Train the model again."
+            raise BadDataError(
+                "weights that are no real numbers, or do not fit", where="model arrays", hint=hint
+            )
         return cls(
-            _read_weights(arrays),
-            np.asarray(_find_array(arrays, "intercept"), dtype=np.float64),
+            coef if sp.issparse(coef) else coef.astype(np.float64, copy=False),
+            intercept.astype(np.float64, copy=False),
             [Certificate(**entry) for entry in description.get("certificate", ())],
             dict(description.get("settings", {})),
             kind=str(description.get("kind", KIND)),
@@ -136,10 +145,9 @@ def sparse_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> sp.csc_
     parts: Any = tuple(_find_array(arrays, f"{name}.{part}") for part in _SPARSE_PARTS)
     try:
         rows, columns = (int(length) for length in _find_array(arrays, f"{name}.shape"))
-        if not all(np.issubdtype(part.dtype, np.integer) for part in parts[1:]):
-            raise ValueError("positions are not whole numbers")
+        if fault := find_fault(*parts, columns, rows):
+            raise ValueError(fault)
         matrix = sp.csc_matrix(parts, shape=(rows, columns))
-        matrix.check_format(full_check=True)
     except (ValueError, TypeError, OverflowError) as error:
         raise BadDataError(
             f"weights that are no sparse matrix: {error}", where="model arrays", hint="Train the model again."
@@ -148,9 +156,7 @@ def sparse_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> sp.csc_
 
 
 def _read_weights(arrays: Mapping[str, NDArray[Any]]) -> Any:
-    if "coef.shape" in arrays:
-        return sparse_from_arrays("coef", arrays)
-    return np.asarray(_find_array(arrays, "coef"), dtype=np.float64)
+    return sparse_from_arrays("coef", arrays) if "coef.shape" in arrays else _find_array(arrays, "coef")
 
 
 def _find_array(arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:

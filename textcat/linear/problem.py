@@ -15,6 +15,7 @@ from textcat.errors import UsageError, make_fit_error
 from textcat.linear.losses import Loss
 from textcat.linear.mapped_arrays import append_constant, assemble_csr, convert_dtype, split_into_pieces
 from textcat.linear.products import multiply_transposed, multiply_transposed_by_rows
+from textcat.matrices import check_matrix
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -177,6 +178,7 @@ def make_matrix_with_bias(X: Any, bias: float) -> sp.csr_matrix:
 
     A matrix that is canonical already is not copied; one mapped from files stays in files.
     """
+    check_matrix(X)
     rows = _make_canonical(X) if sp.issparse(X) else _from_dense(X)
     if rows.shape[0] == 0:
         raise make_fit_error("X has no documents", "Give at least one row.")

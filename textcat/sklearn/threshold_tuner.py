@@ -24,6 +24,7 @@ from textcat.sklearn.validation import (
     format_predictions,
     raise_value_errors,
     read_labels,
+    refuse_unsound,
     validate_settings,
 )
 from textcat.thresholds.rules import (
@@ -87,6 +88,7 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         """Fit on all documents and tune on held-out ones; `params` are passed to the estimator's fit."""
         if y is None:
             raise ValueError("ThresholdTuner requires y to be passed, but the target y is None")
+        refuse_unsound(X=X, y=y)
         X, y = indexable(X, y)
         X, y, kept_params = _drop_zero_weights(X, y, params)
         labels = _read_two_sided_labels(y)
@@ -229,6 +231,7 @@ def _select_part(value: Any, rows: Any, documents: int) -> Any:
 
 def _compute_scores(estimator: Any, X: Any, kind: TargetKind) -> Floats:
     """Return decision_function, or the log odds of predict_proba, documents x categories."""
+    refuse_unsound(X=X)
     if hasattr(estimator, "decision_function"):
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
         return scores[:, None] if scores.ndim == 1 else scores

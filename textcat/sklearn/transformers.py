@@ -16,6 +16,7 @@ from textcat.sklearn.validation import (
     check_training_documents,
     copy_as_canonical,
     read_labels,
+    refuse_unsound,
     validate_settings,
 )
 from textcat.text.weighting import (
@@ -58,6 +59,11 @@ class FeatureSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         labels = read_labels(y)
         self.mask_ = select_features(copy_as_canonical(X), labels.columns, self._settings())
         return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the kept features of documents."""
+        refuse_unsound(X=X)
+        return super().transform(X)
 
     def _settings(self) -> SelectionSettings:
         return validate_settings(
@@ -118,6 +124,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         return weights if sp.issparse(X) else weights.toarray()
 
     def _counts(self, X: Any, *, reset: bool) -> sp.csr_array:
+        refuse_unsound(X=X)
         checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
         check_non_negative(checked, "TermWeighting")
         counts = copy_as_canonical(checked)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 from textcat.errors import TextcatError
 from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c
+from textcat.matrices import check_matrix
 
 Floats = NDArray[np.float64]
 SettingsModel = TypeVar("SettingsModel", bound=BaseModel)
@@ -88,8 +89,16 @@ def raise_value_errors() -> Iterator[None]:
         raise ValueError(str(error)) from error
 
 
+def refuse_unsound(**given: Any) -> None:
+    """Raise ValueError for a sparse matrix whose indices scikit-learn and scipy would trust."""
+    with raise_value_errors():
+        for name, value in given.items():
+            check_matrix(value, name)
+
+
 def check_training_documents(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """Return checked X (float64, dense or CSR) and y; record the names and the number of features."""
+    refuse_unsound(X=X, y=y)
     checked: tuple[Any, Any] = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, reset=True
     )
@@ -187,6 +196,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)
+        refuse_unsound(X=X)
         documents = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self.model_.scores(documents)
 

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from textcat.errors import BadDataError
+from textcat.matrices import find_fault
 from textcat.store.files import parse_json
 
 
@@ -138,25 +139,13 @@ def read_matrix(folder: Path, name: str, *, mapped: bool = False) -> sparse.csr_
     )
     try:
         rows, columns = (int(length) for length in shape)
-        _check_csr(data, indices, indptr, rows, columns)
+        if fault := find_fault(data, indices, indptr, rows, columns):
+            raise ValueError(fault)
     except (ValueError, TypeError, OverflowError) as error:
         raise _make_read_error("a sparse matrix", folder / name, error) from error
     matrix = sparse.csr_array((rows, columns), dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     return matrix
-
-
-def _check_csr(data: Any, indices: Any, indptr: Any, rows: int, columns: int) -> None:
-    integers = all(np.issubdtype(part.dtype, np.integer) for part in (indices, indptr))
-    numbers = np.issubdtype(data.dtype, np.number)
-    if not (integers and numbers and data.ndim == indices.ndim == indptr.ndim == 1):
-        raise ValueError("its parts are not lists of numbers")
-    if len(data) != len(indices) or len(indptr) != rows + 1 or indptr[0] != 0 or indptr[-1] != len(data):
-        raise ValueError("its parts do not fit together")
-    if (np.diff(indptr) < 0).any():
-        raise ValueError("its rows overlap")
-    if len(indices) and not 0 <= indices.min() <= indices.max() < columns:
-        raise ValueError("an index is out of range")
 
 
 def write_mask(folder: Path, name: str, mask: np.ndarray[Any, Any]) -> None:
