@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from tests.faults.conftest import textcat
 from tests.faults.workplace import Place
+from tests.serving.small_model import small_model
 from textcat.errors import BadDataError, TextcatError
-from textcat.serving.categorizer import read_categorizer
+from textcat.serving.categorizer import Categorizer, read_categorizer, write_categorizer
 from textcat.serving.document_files import NewDocument
 from textcat.serving.model_folders import CHECKSUMS
 from textcat.store import Recipe, Store
@@ -264,3 +265,63 @@ def test_pipes_in_place_of_files_do_not_hang(models: Path, tmp_path: Path) -> No
         os.mkfifo(chosen)
         with pytest.raises(BadDataError):
             use(folder)
+
+
+def test_a_model_holds_its_stop_words_and_names_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "stop.txt"
+    path.write_text("the\n")
+    texts = ["the wheat corn", "the ship port", "the corn", "the port"] * 3
+    labels = ["grain", "sea"] * 6
+    Categorizer.fit(texts, labels, {"text": {"stop_list": str(path)}}).save(tmp_path / "model")
+    expected = read_categorizer(tmp_path / "model").predict_proba(["the corn", "the"])
+    path.unlink()
+    again = read_categorizer(tmp_path / "model")
+    assert np.array_equal(again.predict_proba(["the corn", "the"]), expected)
+    assert again.words(again.make_documents(["the"])).nnz == 0
+    again.save(tmp_path / "copy")
+    assert np.array_equal(read_categorizer(tmp_path / "copy").predict_proba(["the corn", "the"]), expected)
+
+    _remove_checksums(tmp_path / "copy")
+    facts = read_json(tmp_path / "copy", "categorizer")
+    facts["run"]["text"]["stop_list"] = facts["text"]["stop_list"] = "/dev/zero"
+    write_json(tmp_path / "copy", "categorizer", facts)
+    with pytest.raises(BadDataError, match="file of stop words"):
+        read_categorizer(tmp_path / "copy")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("vectorizer.documents", np.array(0)),
+        ("vectorizer.documents", np.array(5.0)),
+        ("vectorizer.documents", np.array([5])),
+        ("vectorizer.containing", np.array([4, 3, -5, 2, 6, 0])),
+        ("vectorizer.containing", np.array([4, 3, 50, 2, 6, 0])),
+        ("model.coef", np.ones((5, 2), dtype=complex)),
+        ("model.coef", np.full((5, 2), "1")),
+        ("model.intercept", np.zeros((2, 1))),
+        ("thresholds", np.zeros(2, dtype=complex)),
+    ],
+)
+def test_values_that_no_training_makes_are_refused(tmp_path: Path, name: str, values: np.ndarray) -> None:
+    write_categorizer(tmp_path / "model", small_model())
+    write_array(tmp_path / "model", name, values)
+    _remove_checksums(tmp_path / "model")
+    with pytest.raises(BadDataError):
+        read_categorizer(tmp_path / "model")
+
+
+def test_a_tree_of_too_many_categories_allocates_nothing(tmp_path: Path) -> None:
+    settings = {
+        "learner": "label_tree",
+        "parameters": {"branches": 2, "leaf_labels": 2},
+        "threshold": {"rule": "default"},
+    }
+    Categorizer.fit(
+        ["a", "b", "c", "d"] * 3, [["a"], ["b"], ["c"], ["d"]] * 3, settings | {"calibration": None}
+    ).save(tmp_path / "model")
+    _remove_checksums(tmp_path / "model")
+    facts = read_json(tmp_path / "model", "model")
+    write_json(tmp_path / "model", "model", {**facts, "categories": 10**12})
+    with pytest.raises(BadDataError, match="does not score 4 categories"):
+        read_categorizer(tmp_path / "model")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -89,14 +90,13 @@ def test_only_lists_given_by_path_have_an_identity_in_recipes(tmp_path: Path) ->
 
 
 def test_no_list_is_empty() -> None:
-    nothing = load_stop_list("none")
-    assert (nothing.words, nothing.sha256) == (frozenset(), hashlib.sha256(b"").hexdigest())
+    assert load_stop_list("none").words == frozenset()
 
 
 def test_a_line_with_two_words_says_which_line(tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_text("the\n  of  \n\nin the\n")
-    with pytest.raises(BadDataError, match="'in the'") as raised:
+    with pytest.raises(BadDataError, match="more than one word") as raised:
         load_stop_list(str(path))
     assert raised.value.where == f"{path}:4"
 
@@ -113,9 +113,29 @@ def test_a_file_that_cannot_be_read_is_no_missing_name(
     path = tmp_path / "own.txt"
     path.write_text("the\n")
 
-    def refuse(self: Path) -> bytes:
+    def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(DataNotAvailableError, match="Permission denied"):
         load_stop_list(str(path))
+
+
+def test_devices_pipes_and_large_files_are_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "large").write_bytes(b"word\n" * 300_000)
+    for path in ("/dev/zero", "/dev/stdin", str(tmp_path / "pipe"), str(tmp_path / "large")):
+        with pytest.raises(BadDataError, match=r"no regular file|larger than 1,048,576 bytes"):
+            load_stop_list(path)
+
+
+def test_an_error_does_not_quote_the_file(tmp_path: Path) -> None:
+    (tmp_path / "passwords").write_text("root secret\n")
+    with pytest.raises(BadDataError) as raised:
+        load_stop_list(str(tmp_path / "passwords"))
+    assert "secret" not in str(raised.value)
+
+
+def test_words_may_be_given_themselves() -> None:
+    assert load_stop_list(("The", "of")).words == {"the", "of"}
+    assert stop_list_identity(("the",)) == {}

@@ -64,7 +64,7 @@ def _list_method_keys(run: Mapping[str, Any], table: Mapping[str, Any]) -> Itera
     yield from table["learners"].get(run["learner"], ())
     if run["text"]["stem"] != "none":
         yield from table["stem"]
-    yield from table["stop_list"].get(run["text"]["stop_list"], ())
+    yield from table["stop_list"].get(str(run["text"]["stop_list"]), ())
     if run["selection"]["features"] != "all":
         yield from table["selection"]
     if run["projection"]:

@@ -47,7 +47,7 @@ from textcat.serving.model_folders import (
 )
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 from textcat.text.counting import DocumentCounter, TextDocument
-from textcat.text.terms import stop_list_identity
+from textcat.text.terms import hold_stop_words, is_stop_list_file
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer
 
@@ -240,7 +240,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
     """Write the files of a model directory into an empty folder."""
     folder.mkdir(parents=True, exist_ok=True)
     decider = categorizer.decision_rule
-    run = categorizer.run
+    run = categorizer.run.model_copy(update={"text": hold_stop_words(categorizer.text)})
     imports = find_owners(
         [
             ("tokenizer", categorizer.text.tokenizer),
@@ -257,17 +257,14 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
             "format": MODEL_FORMAT,
             "experiment": categorizer.experiment,
             "name": categorizer.name,
-            "run": categorizer.run.model_dump(
-                mode="json", exclude=None if categorizer.run.reject else {"reject"}
-            ),
-            "text": categorizer.text.model_dump(mode="json"),
+            "run": run.model_dump(mode="json", exclude=None if run.reject else {"reject"}),
+            "text": run.text.model_dump(mode="json"),
             "single_label": decider.single_label,
             "categories": list(categorizer.categories),
             "axes": sorted(categorizer.axes),
             "checksums": CHECKSUMS,
             **({"given_as_vectors": True} if categorizer.given_as_vectors else {}),
             **({"imports": imports} if imports else {}),
-            **stop_list_identity(categorizer.text.stop_list),
         },
     )
     save_vectorizer(folder, categorizer.vectorizer)
@@ -341,7 +338,9 @@ def _read_whole(folder: Path) -> Categorizer:
                 read_array(files, "priors"),
                 single_label=bool(facts["single_label"]),
             ),
-            axes={name: read_array(files, name) for name in ("axes", "singular_values") if name in facts["axes"]},
+            axes={
+                name: read_array(files, name) for name in ("axes", "singular_values") if name in facts["axes"]
+            },
             given_as_vectors=bool(facts.get("given_as_vectors", False)),
             checksum=checksum,
         )
@@ -359,21 +358,23 @@ def _read_whole(folder: Path) -> Categorizer:
 
 
 def _check_text(categorizer: Categorizer, facts: Mapping[str, Any]) -> None:
-    """Refuse other text settings, or another stop list than in training."""
+    """Refuse other text settings than in training, and a stop list that is not in the model."""
     text = categorizer.text
     if TextSettings.model_validate(facts["text"]) != text:
         what = "`text` differs from the text settings of the run it was trained with"
         raise BadDataError(what, hint=TRAIN_AGAIN_HINT)
-    if stop_list_identity(text.stop_list).get("stop_list_sha256") != facts.get("stop_list_sha256"):
+    if is_stop_list_file(text.stop_list):
         raise BadDataError(
-            f"the stop list {text.stop_list} has changed since the model was trained",
-            hint="Restore the file, or train the model again with `textcat train EXPERIMENT`.",
+            "the model names a file of stop words and does not hold them", hint=TRAIN_AGAIN_HINT
         )
 
 
 def _check_shapes(categorizer: Categorizer) -> None:
     """Refuse parts of different models: label an empty document and check the shapes."""
     categories = len(categorizer.categories)
+    # The trees say how many scores they make.
+    if getattr(categorizer.model, "categories", categories) != categories:
+        raise BadDataError(f"the model does not score {categories} categories", hint=TRAIN_AGAIN_HINT)
     decider = categorizer.decision_rule
     for name, values in (("thresholds", decider.thresholds), ("priors", decider.priors)):
         if values.shape != (categories,) or not np.issubdtype(values.dtype, np.floating):

@@ -93,7 +93,9 @@ def open_verified(folder: Path) -> tuple[Folder, str]:
     if not listed.is_file():
         return folder, ""
     content = listed.read_bytes()
-    found = [_LINE.fullmatch(line) for line in content.decode(errors="replace").removesuffix("\n").split("\n")]
+    found = [
+        _LINE.fullmatch(line) for line in content.decode(errors="replace").removesuffix("\n").split("\n")
+    ]
     checksums = {match[2]: match[1] for match in found if match}
     if len(checksums) < len(found) or MODEL_FILE not in checksums:
         raise BadDataError("not a list of checksums", where=str(listed), hint=DAMAGED_HINT)
@@ -110,8 +112,10 @@ def identify(folder: Path) -> tuple[object, ...]:
 
 
 def check_finite(parts: Mapping[str, NDArray[Any]]) -> None:
-    """Raise BadDataError for numbers of a model that are NaN or infinite; thresholds may be infinite."""
+    """Raise BadDataError for numbers of a model that are not real or not finite; thresholds may be infinite."""
     for name, values in parts.items():
+        if values.dtype.kind not in "biufUS":
+            raise BadDataError(f"{name} holds {values.dtype}, not real numbers", hint=DAMAGED_HINT)
         if not np.issubdtype(values.dtype, np.floating):
             continue
         bad = np.isnan(values) if name == "thresholds" else ~np.isfinite(values)

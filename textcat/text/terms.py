@@ -1,6 +1,6 @@
 """Turn distinct pieces of text into terms: cut them into words, drop stop words, stem, add prefixes.
 
-Stop lists are bundled ones by name, or files by path. Stemmers are variants of Porter's, by name; stemming every
+Stop lists are bundled ones by name, files by path, or words. Stemmers are variants of Porter's, by name; stemming every
 token instead of distinct words would be slow.
 """
 
@@ -10,8 +10,10 @@ import codecs
 import hashlib
 import importlib
 import importlib.util
+import os
+import stat
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -42,11 +44,11 @@ class StopListEntry(TypedDict):
 
 @dataclass(frozen=True)
 class StopList:
-    """Lowercased words, and the sha256 of the file's bytes, which identifies the list in signatures."""
+    """Lowercased words, and the sha256 of their file's bytes, which identifies the list in signatures."""
 
     name: str
-    words: frozenset[str]
-    sha256: str
+    words: frozenset[str] = frozenset()
+    sha256: str = ""
 
 
 @cache
@@ -55,25 +57,43 @@ def load_stop_list_entries() -> dict[str, StopListEntry]:
     return dict(read_packaged_yaml("text/stop_lists/stop_lists.yaml"))
 
 
-def load_stop_list(name: str) -> StopList:
-    """Return the bundled list of that name, or the list in the UTF-8 text file at that path, one word per line."""
-    entry = load_stop_list_entries().get(name)
+def load_stop_list(given: str | Sequence[str]) -> StopList:
+    """Return a list of words, the bundled list of a name, or that of a UTF-8 text file by path, one word per line."""
+    if not isinstance(given, str):
+        return _make_stop_list("words", given, "the settings")
+    entry = load_stop_list_entries().get(given)
     if entry is None:
-        return _read_stop_list(name, Path(name).expanduser())
-    if entry["file"] is None:
-        return StopList(name, frozenset(), hashlib.sha256(b"").hexdigest())
-    return _read_stop_list(name, STOP_LIST_FOLDER / entry["file"])
+        return _read_stop_list(given, Path(given).expanduser())
+    return _read_stop_list(given, STOP_LIST_FOLDER / entry["file"]) if entry["file"] else StopList(given)
 
 
-def stop_list_identity(name: str) -> dict[str, str]:
-    """Return the sha256 of a list given by path, for a recipe; nothing for a bundled list."""
-    return {} if name in load_stop_list_entries() else {"stop_list_sha256": load_stop_list(name).sha256}
+def is_stop_list_file(given: str | Sequence[str]) -> bool:
+    """Return whether a stop list is given by the path of a file."""
+    return isinstance(given, str) and given not in load_stop_list_entries()
+
+
+def stop_list_identity(given: str | Sequence[str]) -> dict[str, str]:
+    """Return the sha256 of a list given by path, for a recipe; nothing for a bundled list or words."""
+    return {"stop_list_sha256": load_stop_list(given).sha256} if is_stop_list_file(given) else {}
+
+
+def hold_stop_words(settings: TextSettings) -> TextSettings:
+    """Return settings with the words of a stop list in place of its path, so that they need no file."""
+    given = settings.stop_list
+    words = tuple(sorted(load_stop_list(given).words)) if is_stop_list_file(given) else given
+    return settings.model_copy(update={"stop_list": words})
+
+
+# Larger than any list of words to leave out: a path can name a device or any file of the system.
+_MOST_BYTES = 1 << 20
 
 
 def _read_stop_list(name: str, path: Path) -> StopList:
     try:
-        # Editors put a byte-order mark before the first word; a list is identified by its words.
-        content = path.read_bytes().removeprefix(codecs.BOM_UTF8)
+        # Opening a pipe would wait for its writer.
+        with open(path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as opened:
+            is_file = stat.S_ISREG(os.fstat(opened.fileno()).st_mode)
+            content = opened.read(_MOST_BYTES + 1) if is_file else b""
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise _make_unknown_error(name) from None
     except OSError as error:
@@ -82,6 +102,12 @@ def _read_stop_list(name: str, path: Path) -> StopList:
             where=str(path),
             hint="Name a text file with one word per line, or a bundled list.",
         ) from error
+    if not is_file or len(content) > _MOST_BYTES:
+        what = f"larger than {_MOST_BYTES:,} bytes" if is_file else "no regular file"
+        hint = "Name a text file with one word per line."
+        raise BadDataError(f"the stop list is {what}", where=str(path), hint=hint)
+    # Editors put a byte-order mark before the first word; a list is identified by its words.
+    content = content.removeprefix(codecs.BOM_UTF8)
     try:
         lines = content.decode("utf-8").splitlines()
     except UnicodeDecodeError as error:
@@ -90,15 +116,19 @@ def _read_stop_list(name: str, path: Path) -> StopList:
             where=str(path),
             hint="Save the file as UTF-8, one word per line.",
         ) from error
+    return _make_stop_list(name, lines, str(path), hashlib.sha256(content).hexdigest())
+
+
+def _make_stop_list(name: str, lines: Sequence[str], where: str, sha256: str = "") -> StopList:
     words = [line.strip().lower() for line in lines]
     for number, word in enumerate(words, start=1):
         if len(word.split()) > 1:
             raise BadDataError(
-                f"a line of the stop list holds more than one word: {word!r}",
-                where=f"{path}:{number}",
+                "a line of the stop list holds more than one word",
+                where=f"{where}:{number}",
                 hint="Put one word on a line.",
             )
-    return StopList(name, frozenset(filter(None, words)), hashlib.sha256(content).hexdigest())
+    return StopList(name, frozenset(filter(None, words)), sha256)
 
 
 def _make_unknown_error(name: str) -> UsageError:

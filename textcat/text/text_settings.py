@@ -142,7 +142,7 @@ class TextSettings(GrowingSettings):
     tokenizer: Annotated[str, KnownName("tokenizer", lambda: TOKENIZERS)] = "alphabetic"
     lowercase: bool = True
     stem: StemmerName = "none"
-    stop_list: str = "none"
+    stop_list: str | tuple[str, ...] = "none"
     stop_when: Literal["before_stemming", "after_stemming"] = "before_stemming"
     fields: tuple[str, ...] = Field(default=("title", "body"), min_length=1)
     separate_fields: tuple[str, ...] = ()

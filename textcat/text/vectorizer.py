@@ -244,9 +244,13 @@ class Vectorizer:
         if len(ends) != len(groups) or (groups and [*ends, len(seen)] != sorted([*ends, ends[-1]])):
             raise _make_damage_error("its groups do not fit its terms")
         lengths = tuple(map(float, description.get("average_lengths", ())))
-        fitted = cls(
-            settings, seen, containing, concentration, int(arrays["documents"]), kept, lengths, groups, ends
-        )
+        documents = arrays["documents"]
+        counts = documents.shape == () and np.issubdtype(documents.dtype, np.integer) and documents >= 1
+        if not counts or (len(seen) and not 0 <= containing.min() <= containing.max() <= documents):
+            raise _make_damage_error("its numbers of documents are none")
+        if not all(np.isfinite(length) and length >= 0 for length in lengths):
+            raise _make_damage_error("a mean length of documents is none")
+        fitted = cls(settings, seen, containing, concentration, int(documents), kept, lengths, groups, ends)
         if any(part.weighting == "bm25" for part in fitted.parts) and len(lengths) != len(fitted.parts):
             raise _make_damage_error("the mean lengths of documents are missing")
         return fitted

@@ -164,7 +164,7 @@ def _suggest_remedy(done: str, chain: Chain, corpus: CorpusSettings) -> str:
     text = chain.settings.text
     nothing = f"no words in {', '.join(text.fields)} (`text.fields`)"
     if text.stop_list != "none":
-        nothing += f", or only words of the stop list {text.stop_list}"
+        nothing += ", or only words of the stop list"
     if reads_latin_only(text.tokenizer):
         return (
             f"The tokenizer {text.tokenizer} only reads Latin letters: for other scripts write "
