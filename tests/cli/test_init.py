@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -498,3 +499,19 @@ def test_thresholds_are_those_that_were_best_on_training_documents(
     assert find_threshold(single=True) is None
     monkeypatch.setattr("textcat.corpora.own.inspect.MOST_SCORES", 40 * 3 - 1)
     assert find_threshold() == plain
+
+
+def test_a_name_that_is_not_utf8_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = os.fsdecode(b"caf\xe9.csv")
+    Path(name).write_text("text,label\nwheat,grain\nport,sea\n")
+    with pytest.raises(SystemExit) as stopped:
+        main(["init", name])
+    assert stopped.value.code == 4
+    assert (
+        capsys.readouterr().err
+        == "Error: caf\\xe9.csv: the name of a file or folder is not UTF-8\nRename it.\n"
+    )
+    assert [os.fsencode(each) for each in Path().iterdir()] == [b"caf\xe9.csv"]

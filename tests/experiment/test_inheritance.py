@@ -267,6 +267,13 @@ def test_a_search_per_category_goes_by_likelihood() -> None:
     [
         ({"comparisons": {"c": {"left": "r", "right": "absent"}}}, "names the run 'absent'"),
         ({"scalings": {"c": ["r", "absent"]}}, "names the run 'absent'"),
+        (
+            {
+                "comparisons": {"c": {"left": "r", "right": "s"}},
+                "resample": {"kind": "splits", "number": 2},
+            },
+            "random splits overlap",
+        ),
         ({"scalings": {"c": ["r"]}}, "at least 2"),
         ({"runs": {}}, "at least 1"),
     ],

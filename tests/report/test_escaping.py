@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textcat.report.escaping import (
+    MOST_LABEL_CHARACTERS,
     escape_figure_label,
     escape_latex,
     escape_markdown,
@@ -71,7 +72,12 @@ def test_labels_of_figures_are_shown_in_legends(text: str) -> None:
     """matplotlib leaves labels that begin with an underscore out of legends."""
     label = escape_figure_label(text)
     assert not label.startswith("_")
-    assert label.strip() == join_lines(text)
+    whole = join_lines(text)
+    assert (
+        label.strip() == whole
+        if len(whole) <= MOST_LABEL_CHARACTERS
+        else len(label) <= MOST_LABEL_CHARACTERS + 1
+    )
 
 
 @pytest.mark.parametrize(

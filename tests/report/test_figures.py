@@ -85,3 +85,19 @@ def test_coordinates_are_cut_and_text_is_not() -> None:
     )
     short = b'<use x="201.49" y="-3.77" transform="scale(0.015625)"/><text>84.12345 &lt; 90.98765</text>'
     assert shorten_coordinates(drawn) == short
+
+
+@pytest.mark.parametrize("label", ["category name " * 8, "W" * 110, "\N{CJK UNIFIED IDEOGRAPH-6F22}" * 110])
+@pytest.mark.filterwarnings("error")
+def test_long_labels_leave_room_for_the_axes(tmp_path: Path, label: str) -> None:
+    names = [f"{number} {label}" for number in range(12)]
+    measured = {f"category.{name}.f1": 50.0 for name in names}
+    figure = plot_largest_categories({f"{side} {label}": measured for side in ("one", "other")}, names)
+    save_figure(figure, tmp_path, "largest")
+    (axes,) = figure.axes
+    assert axes.get_window_extent().width > 0
+    drawn = axes.get_tightbbox(figure.canvas.get_renderer())
+    assert drawn.x0 >= 0
+    assert drawn.x1 <= figure.bbox.width
+    # Labels of equal beginning are told apart.
+    assert len({each.get_text() for each in axes.get_legend().get_texts()}) == 2

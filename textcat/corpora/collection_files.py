@@ -139,7 +139,9 @@ class DocumentTree:
                 "no such folder", where=str(self.folder), hint="Fetch the collection, or fix `corpus.path`."
             )
         names = sorted(name for name in _walk(self.folder) if name != FETCH_MANIFEST)
-        return _check_names(names, self.folder)
+        for name in names:
+            check_name(name, self.folder)
+        return names
 
     def contents(self, names: Iterable[str]) -> Iterator[bytes]:
         """Yield the contents of the named documents, in the order of the names."""
@@ -250,17 +252,11 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _check_names(names: list[str], folder: Path) -> list[str]:
-    """Return the names; raise BadDataError for one that is not UTF-8, since names are ids and categories."""
-    for name in names:
-        try:
-            name.encode()
-        except UnicodeEncodeError as error:
-            shown = os.fsencode(f"{folder}/{name}").decode(errors="backslashreplace")
-            raise BadDataError(
-                "the name of a file or folder is not UTF-8", where=shown, hint="Rename it."
-            ) from error
-    return names
+def check_name(name: str, folder: Path = Path()) -> None:
+    """Raise BadDataError for a name that is not UTF-8: names are ids and categories, and are written to files."""
+    if not is_writable(name):
+        shown = os.fsencode(folder / name).decode(errors="backslashreplace")
+        raise BadDataError("the name of a file or folder is not UTF-8", where=shown, hint="Rename it.")
 
 
 def _make_size_error(path: Path) -> BadDataError:

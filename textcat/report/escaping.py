@@ -58,10 +58,17 @@ def format_markdown_table(
     return tabulate(rows, headers=headers, tablefmt=style, disable_numparse=True)
 
 
+# Longer labels leave no room for the axes.
+MOST_LABEL_CHARACTERS = 60
+
+
 def escape_figure_label(text: str) -> str:
-    """Return a text that matplotlib can write as XML and shows in a legend."""
-    # matplotlib leaves labels with a leading underscore out of legends.
+    """Return a text that matplotlib can write as XML and shows in a legend; of a long one beginning and end."""
     line = join_lines(text)
+    if len(line) > MOST_LABEL_CHARACTERS:
+        half = MOST_LABEL_CHARACTERS // 2
+        line = f"{line[:half]}…{line[1 - half :]}"
+    # matplotlib leaves labels with a leading underscore out of legends.
     return f" {line}" if line.startswith("_") else line
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, filterwarnings
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -67,14 +68,27 @@ def choose_line_style(position: int) -> dict[str, Any]:
 
 def save_figure(figure: Figure, folder: Path, name: str) -> Path:
     """Write the figure atomically as SVG and PNG, and return the path of the SVG."""
-    with mpl.rc_context(STYLE):
-        drawn = BytesIO()
-        figure.savefig(drawn, format="svg", metadata={"Date": None})
-        with open_atomically(folder / f"{name}.svg") as stream:
-            stream.write(shorten_coordinates(drawn.getvalue()))
-        with open_atomically(folder / f"{name}.png") as stream:
-            figure.savefig(stream, format="png", dpi=110, metadata={"Software": None})
+    with mpl.rc_context(STYLE), catch_warnings():
+        # The viewer of an SVG has fonts of its own.
+        filterwarnings("ignore", message="Glyph .* missing")
+        filterwarnings("error", message="constrained_layout not applied")
+        while not (drawn := _draw(figure)):
+            figure.set_figwidth(figure.get_figwidth() + 4.0)
+    for ending, content in drawn.items():
+        with open_atomically(folder / f"{name}.{ending}") as stream:
+            stream.write(content)
     return folder / f"{name}.svg"
+
+
+def _draw(figure: Figure) -> dict[str, bytes]:
+    """Return the figure as SVG and PNG; nothing if its labels leave no room for the axes."""
+    svg, png = BytesIO(), BytesIO()
+    try:
+        figure.savefig(svg, format="svg", metadata={"Date": None})
+        figure.savefig(png, format="png", dpi=110, metadata={"Software": None})
+    except UserWarning:
+        return {}
+    return {"svg": shorten_coordinates(svg.getvalue()), "png": png.getvalue()}
 
 
 def shorten_coordinates(svg: bytes) -> bytes:

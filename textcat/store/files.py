@@ -219,6 +219,15 @@ def open_staging(folder: Path, prefix: str, suffix: str = "") -> Iterator[Path]:
         shutil.rmtree(staging, ignore_errors=True)
 
 
+def delete_unfinished(folder: Path) -> None:
+    """Delete what killed writers left in a folder whose lock is held."""
+    for left in list(folder.rglob(".*.part")):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+
+
 SOURCE_FILE = ".source"
 
 

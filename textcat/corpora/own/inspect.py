@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from textcat.corpora.collection_files import DocumentTree
+from textcat.corpora.collection_files import DocumentTree, check_name
 from textcat.corpora.document import find_side_by_name, is_split
 from textcat.corpora.own.documents import (
     EACH_FILE,
@@ -93,6 +93,8 @@ def inspect_documents(path: Path, test: Path | None = None) -> Inspection:
 
     `test` is a second file with the test documents.
     """
+    for each in (path, test or path):
+        check_name(str(each))
     kind = detect_format(path)
     own_test = {} if test is None else {"test": _check_test_file(kind, path, test)}
     if kind == "folders":

@@ -240,6 +240,11 @@ class Experiment(GrowingSettings):
         for run in named:
             if run not in self.runs:
                 raise ValueError(f"a comparison names the run {run!r}, which does not exist")
+        if self.comparisons and self.resample and self.resample.kind == "splits":
+            raise ValueError(
+                "`comparisons` count the errors on documents that are each decided once, and random splits overlap: "
+                "write `kind: folds` in `resample`, or leave `comparisons` out"
+            )
         return self
 
     @model_validator(mode="before")
