@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textcat.cli.main import group
+from textcat.cli.main import group, main
 from textcat.cli.options import Duration
 from textcat.cli.output import make_visible, print_json
 from textcat.corpora import list_corpora, load_card
@@ -220,3 +220,38 @@ def test_files_of_other_programs_in_configs_do_not_end_the_list(
     assert listed.exit_code == 0
     assert "reuters_modapte" in {row["name"] for row in json.loads(listed.stdout)}
     assert "Left out: configs/logging.yaml:1:1" in listed.stderr
+
+
+def test_no_command_prints_what_steers_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    labels = ["gr\x1b]0;mine\x07ain", "s\x9b2Jea\u202e"]
+    words = [["wheat\x9b", "corn"], ["port", "ship"]]
+    rows = [
+        f"{' '.join(words[n % 2])} {n},{labels[n % 2]},{['train', 'test'][n % 5 == 0]}" for n in range(40)
+    ]
+    # Named by init, run and tune: labels that differ in case, and a label that only test documents have.
+    rows += [f"corn,{labels[0].upper()},{side}" for side in ("train", "test")] + ["ship,new\u2066,test"]
+    Path("own.csv").write_text("\n".join(["text,label,split", *rows]) + "\n")
+    small = ["--configurations", "1", "--folds", "2", "--jobs", "1"]
+    for command in (
+        ["init", "own.csv"],
+        ["train", "own.yaml"],
+        ["run", "own.yaml"],
+        ["explain", "data/models/own/svm", "own.csv", "-v"],
+        ["explain", "data/models/own/svm", "-c", labels[0]],
+        ["explain", "data/models/own/svm", "-c", "absent\x1b"],
+        ["predict", "data/models/own/svm", "own.csv", "-v"],
+        ["tune", "own.csv", *small],
+    ):
+        with pytest.raises(SystemExit):
+            main(command)
+        printed = capfd.readouterr()
+        shown = printed.err if command[0] == "predict" else printed.out + printed.err
+        steers = {each for each in shown if unicodedata.category(each) in ("Cc", "Cf") and each not in "\n\t"}
+        assert steers == set(), command
+    with pytest.raises(SystemExit):
+        main(["explain", "data/models/own/svm", "own.csv", "--json"])
+    # What a program reads is exact.
+    assert json.loads(capfd.readouterr().out)[0]["category"] in labels

@@ -194,3 +194,21 @@ def test_settings_that_the_search_leaves_out_are_named(folder: Path) -> None:
     path.write_text(path.read_text() + "reject: {coverage: 0.9}\nselection: {features: 30}\n")
     printed = textcat("tune", "questions.yaml", "--dry-run").stderr
     assert "Warning: questions.yaml: `selection` and `reject` are no part of the search" in printed
+
+
+def test_files_of_a_killed_search_are_deleted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_questions(folder / "questions.csv")
+    left = [
+        folder / "questions-tuned" / name for name in (".tune.json.x.part", ".model.x.part/model/coef.npy")
+    ]
+    for path in left:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+    def stop(*_: object) -> None:
+        raise UsageError("stopped")
+
+    monkeypatch.setattr("textcat.experiment.tune.session.tune_experiment", stop)
+    with pytest.raises(UsageError, match="stopped"):
+        textcat("tune", "questions.csv", *FEW)
+    assert list((folder / "questions-tuned").rglob("*.part")) == []

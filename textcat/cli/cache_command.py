@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from textcat.cli.options import Duration, add_data_option
-from textcat.cli.output import print_json
+from textcat.cli.output import print_json, print_text
 
 
 @click.group(
@@ -45,9 +45,9 @@ def cache_command(context: click.Context, data: Path, as_json: bool) -> None:
             ensure_ascii=True,
         )
         return
-    click.echo(f"{root}: {_count(numbers.total())}, {format_bytes(sizes.total())}")
+    print_text(f"{root}: {_count(numbers.total())}, {format_bytes(sizes.total())}")
     for stage, size in sizes.most_common():
-        click.echo(f"  {format_bytes(size):>9}  {numbers[stage]:>6,}  {stage}")
+        print_text(f"  {format_bytes(size):>9}  {numbers[stage]:>6,}  {stage}")
 
 
 @cache_command.command("clear", epilog="Example:  textcat cache clear --older-than 30d")
@@ -74,7 +74,7 @@ def clear_command(
     root = (data if given else context.obj) / "cache"
     done = clear_artifacts(root, older_than or 0.0, dry_run=dry_run)
     size = sum(artifact.bytes for artifact in done)
-    click.echo(f"{'Would delete' if dry_run else 'Deleted'} {_count(len(done))}, {format_bytes(size)}.")
+    print_text(f"{'Would delete' if dry_run else 'Deleted'} {_count(len(done))}, {format_bytes(size)}.")
 
 
 def _count(number: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from textcat.cli.options import CommandSettings, add_common_options, read_command_settings
-from textcat.cli.output import print_json
+from textcat.cli.output import print_json, print_text
 from textcat.errors import DataNotAvailableError, UsageError
 
 if TYPE_CHECKING:
@@ -61,12 +61,12 @@ def check_command(where: tuple[str, ...], as_json: bool, pin: bool, **settings: 
     if pin:
         pinned = pin_values(results)
         if not options.quiet:
-            click.echo(f"pinned {len(verdicts)} cells in {pinned}", err=True)
+            print_text(f"pinned {len(verdicts)} cells in {pinned}", err=True)
         verdicts = judge_results(results, everything=not where)
         baselines = judge_baselines(results, everything=not where)
     unchecked = explain_unchecked(results, variants)
     for message in (*unchecked, *_list_remarks(results, options, everything=not where)):
-        click.echo(message, err=True)
+        print_text(message, err=True)
     by_reading = summarize_by_reading(verdicts, None if where else options.results)
     if as_json:
         facts = {
@@ -131,7 +131,7 @@ def _find_folder(named: str, options: CommandSettings) -> Path:
 
 def _print_failure(name: str, entry: CellVerdict | JudgedMark) -> None:
     now = "missing" if entry.measured is None else f"{entry.measured:.4g}"
-    click.echo(f"FAILED {name}: pinned {entry.pinned:.4g}, now {now} ({entry.verdict})", err=True)
+    print_text(f"FAILED {name}: pinned {entry.pinned:.4g}, now {now} ({entry.verdict})", err=True)
 
 
 def _print_verdicts(

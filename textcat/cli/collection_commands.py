@@ -16,6 +16,7 @@ from textcat.cli.options import (
     make_progress_bar,
     read_command_settings,
 )
+from textcat.cli.output import print_text
 
 if TYPE_CHECKING:
     from textcat.corpora.document import Document
@@ -58,7 +59,7 @@ def _fetch_collection(name: str, source: str | None, export: Path | None, option
 
     if options.dry_run:
         load_card(name)
-        click.echo(f"fetch {name}: {'ready' if is_fetched(name, options.data) else 'to do'}")
+        print_text(f"fetch {name}: {'ready' if is_fetched(name, options.data) else 'to do'}")
         return
     report = fetch_corpus(
         name,
@@ -104,7 +105,7 @@ def export_command(corpus: str, file: Path, split: str, offline: bool, **setting
     with open_output(file) as stream:
         number = sum(1 for document in documents if stream.write(_format_document(document)))
     if str(file) not in STANDARD_OUTPUT:
-        click.echo(f"{file}: {number:,} documents")
+        print_text(f"{file}: {number:,} documents")
 
 
 def _format_document(document: Document) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from textcat.cli.options import add_work_options, read_command_settings
-from textcat.cli.output import make_visible, print_json
+from textcat.cli.output import make_visible, print_json, print_text
 
 
 @click.command("compare", epilog="Example:  textcat compare reuters_modapte:svm logistic")
@@ -49,7 +49,7 @@ def compare_command(
     first, one = _split_run_name(left, "")
     second, other = _split_run_name(right, first)
     if place.dry_run:
-        click.echo(f"compare {first}:{one} with {second}:{other}; bootstrap of {samples} samples")
+        print_text(f"compare {first}:{one} with {second}:{other}; bootstrap of {samples} samples")
         return
     outcomes = [read_outcome(*each, place) for each in ((first, one), (second, other))]
     facts = compare_outcomes(*outcomes, seed=seed, samples=samples)
@@ -73,18 +73,18 @@ def _print_comparison(facts: dict[str, Any], number: int) -> None:
     from tabulate import tabulate
 
     facts = make_visible(facts)
-    click.echo(f"left   {facts['left']}\nright  {facts['right']}\n{facts['documents']} documents, "
+    print_text(f"left   {facts['left']}\nright  {facts['right']}\n{facts['documents']} documents, "
                f"{len(facts['categories'])} categories\n")  # fmt: skip
     measured = []
     for name, each in facts["overall"].items():
         interval = "-" if each.get("low") is None else f"{each['low']:+.2f} to {each['high']:+.2f}"
         measured.append([name, each["left"], each["right"], f"{each['difference']:+.2f}", interval])
-    click.echo(tabulate(measured, ["", "left", "right", "left - right", "95% interval"], floatfmt=".2f"))
+    print_text(tabulate(measured, ["", "left", "right", "left - right", "95% interval"], floatfmt=".2f"))
     tests = [
         [name, each["left_better"], each["right_better"], _format_p_value(each["p"])]
         for name, each in facts["tests"].items()
     ]
-    click.echo("\n" + tabulate(tests, ["test", "left better", "right better", "p"]))
+    print_text("\n" + tabulate(tests, ["test", "left better", "right better", "p"]))
     # By p-value, then by difference in errors.
     rows = sorted(
         facts["categories"],
@@ -94,9 +94,9 @@ def _print_comparison(facts: dict[str, Any], number: int) -> None:
         headers = ["category", "documents", "F1 left", "F1 right", "errors left", "errors right"]
         if "p" in rows[0]:
             headers += ["only left correct", "only right correct", "p", "adjusted p"]
-        click.echo("\n" + tabulate([_format_row(row) for row in rows], headers))
+        print_text("\n" + tabulate([_format_row(row) for row in rows], headers))
     for note in facts["notes"]:
-        click.echo(f"Note: {note}.", err=True)
+        print_text(f"Note: {note}.", err=True)
 
 
 def _format_row(row: dict[str, Any]) -> list[Any]:

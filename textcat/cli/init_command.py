@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from textcat.cli.options import add_common_options, read_command_settings
-from textcat.cli.output import write_new_file
+from textcat.cli.output import print_text, write_new_file
 from textcat.errors import UsageError
 
 
@@ -54,7 +54,7 @@ def init_command(documents: Path, target: Path | None, test: Path | None, **sett
             stream.write(text.encode())
         # Standard output is for the experiment file.
         for line in [] if options.quiet else inspection.report:
-            click.echo(line, err=True)
+            print_text(line, err=True)
         return
     write_new_file(written, text)
     load_experiment(written)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from textcat.cli.options import add_common_options, read_command_settings
-from textcat.cli.output import print_json
+from textcat.cli.output import print_json, print_text
 from textcat.errors import TextcatError, UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def list_command(kind: str, as_json: bool, **settings: Any) -> None:
     if as_json:
         print_json(rows, ensure_ascii=True)
         return
-    click.echo(_format_rows(rows, get_terminal_size((PIPE_WIDTH, 24)).columns))
+    print_text(_format_rows(rows, get_terminal_size((PIPE_WIDTH, 24)).columns))
 
 
 # tabulate gives a column two places more than its heading.
@@ -97,7 +97,7 @@ def _list_experiments(_data: Path) -> list[dict[str, Any]]:
             experiment = load_experiment(path)
         except TextcatError as error:
             # A folder ./configs may hold files of other programs.
-            click.echo(f"Left out: {error}", err=True)
+            print_text(f"Left out: {error}", err=True)
             continue
         rows.append(
             {
@@ -203,14 +203,14 @@ def _show_experiment(name: str, *, as_json: bool) -> None:
         "answer; held out: without the numbers of the table). "
         f"Other answers: textcat run {name} --reading QUESTION=OPTION"
     )
-    click.echo("\n" + fill(head, 116, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False))
+    print_text("\n" + fill(head, 116, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False))
     for question in questions:
-        click.echo(f"#\n# {question['name']}: {question['question']}")
+        print_text(f"#\n# {question['name']}: {question['question']}")
         options = "; ".join(
             f"{option} ({', '.join(given)})" if given else option
             for option, given in question["options"].items()
         )
-        click.echo(fill(options, 116, initial_indent="#   ", subsequent_indent="#   "))
+        print_text(fill(options, 116, initial_indent="#   ", subsequent_indent="#   "))
 
 
 def _load_named(name: str) -> Experiment:

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 import textcat
-from textcat.cli.output import guard_standard_streams, restore_broken_pipes
+from textcat.cli.output import guard_standard_streams, print_text, restore_broken_pipes
 from textcat.errors import TextcatError
 
 COMMANDS = {
@@ -160,5 +160,5 @@ def _describe_error(error: Exception) -> tuple[str, int]:
 
 
 def _print_error(message: str, code: int) -> int:
-    click.echo(message, err=True)
+    print_text(message, err=True)
     return code

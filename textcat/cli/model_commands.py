@@ -176,7 +176,12 @@ def _read_documents(
     `plain` is the format of a file that is in no other.
     """
     from textcat.errors import UsageError
-    from textcat.serving.document_files import guess_format, read_documents, read_folder, read_vector_documents
+    from textcat.serving.document_files import (
+        guess_format,
+        read_documents,
+        read_folder,
+        read_vector_documents,
+    )
 
     if form and categorizer.given_as_vectors != (form == "svmlight"):
         reads = "vectors (svmlight)" if categorizer.given_as_vectors else "texts"
@@ -185,7 +190,9 @@ def _read_documents(
     if isinstance(file, Path):
         if form or categorizer.given_as_vectors:
             hint = "Name a file, or omit --format." if form else "Name a file of vectors."
-            raise UsageError("a folder of documents has no format, and no vectors", where=str(file), hint=hint)
+            raise UsageError(
+                "a folder of documents has no format, and no vectors", where=str(file), hint=hint
+            )
         return read_folder(file, fields, skip, encoding)
     if categorizer.given_as_vectors:
         return read_vector_documents(file, file.name, skip)

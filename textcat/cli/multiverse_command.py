@@ -17,7 +17,7 @@ from textcat.cli.options import (
     read_command_settings,
     start_context,
 )
-from textcat.cli.output import print_json
+from textcat.cli.output import print_json, print_text
 from textcat.errors import DataNotAvailableError, UsageError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def multiverse_command(
 
     def report(what: str) -> None:
         if not place.quiet:
-            click.echo(f"[{time.monotonic() - laboratory.started:5.0f} s] {what}", err=True)
+            print_text(f"[{time.monotonic() - laboratory.started:5.0f} s] {what}", err=True)
 
     with start_context(place) as context:
         laboratory = Laboratory.open(context, report, budget, keep=keep)
@@ -163,7 +163,7 @@ def _list_runnable(paper: str, place: CommandSettings) -> list[str]:
             fetch_documents(experiment, place)
             found.append(name)
         except DataNotAvailableError as error:
-            click.echo(f"{name} is left out: {error.what}", err=True)
+            print_text(f"{name} is left out: {error.what}", err=True)
     if not found:
         hint = "Name a --mirror or allow downloads."
         raise DataNotAvailableError("no collection of this paper is available", where=paper, hint=hint)
@@ -172,8 +172,8 @@ def _list_runnable(paper: str, place: CommandSettings) -> list[str]:
 
 def _print_plan(papers: Mapping[str, Readings], names: list[str]) -> None:
     """List the experiments, and the questions with their options; nothing is run."""
-    click.echo(f"experiments: {', '.join(names)}")
+    print_text(f"experiments: {', '.join(names)}")
     seen = {name: question for readings in papers.values() for name, question in readings.questions.items()}
     for name, question in seen.items():
         others = [option for option in question.tried if option != question.literal]
-        click.echo(f"{name}: {question.literal} (literal), {', '.join(others) or 'no other option is tried'}")
+        print_text(f"{name}: {question.literal} (literal), {', '.join(others) or 'no other option is tried'}")

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from textcat.cli.output import VisibleFormatter, print_text
 from textcat.experiment.context import ProgressReporter, RunContext, ignore_progress
 
 
@@ -78,7 +79,7 @@ class CommandSettings(RunContext):
     def print_unless_quiet(self, text: str = "") -> None:
         """Print for people, on standard output; with --quiet print nothing."""
         if not self.quiet:
-            click.echo(text)
+            print_text(text)
 
 
 class FolderToWrite(click.Path):
@@ -229,7 +230,7 @@ def set_up_logging(verbose: int, quiet: bool) -> None:
     level = logging.ERROR if quiet else (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
-        logging.Formatter("%(message)s" if verbose < 2 else "%(levelname)s %(name)s: %(message)s")
+        VisibleFormatter("%(message)s" if verbose < 2 else "%(levelname)s %(name)s: %(message)s")
     )
     logger = logging.getLogger("textcat")
     logger.handlers[:] = [handler]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import logging
 import math
 import os
 import select
@@ -27,8 +28,9 @@ def print_json(value: Any, *, ensure_ascii: bool = False) -> None:
 def write_new_file(path: Path, text: str) -> None:
     """Write a file that does not exist yet."""
     try:
-        with path.open("x", encoding="utf-8") as opened:
-            opened.write(text)
+        content = text.encode()
+        with path.open("xb") as opened:
+            opened.write(content)
     except OSError as error:
         hint = "Choose a new file in an existing, writable folder."
         raise UsageError(f"cannot be written: {error.strerror}", where=str(path), hint=hint) from error
@@ -40,6 +42,19 @@ def _replace_nan(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _replace_nan(inner) for key, inner in value.items()}
     return [_replace_nan(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def print_text(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print lines for people: all that a user's files name goes through here, and no character controls a terminal."""
+    click.echo(text.translate(_SIGNS_IN_TEXT), err=err, nl=nl)
+
+
+class VisibleFormatter(logging.Formatter):
+    """Messages of the log, which also quote the user's files."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the message with control characters made visible."""
+        return super().format(record).translate(_SIGNS_IN_TEXT)
 
 
 def make_visible(value: Any) -> Any:
@@ -68,7 +83,8 @@ _REORDERING = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x
 _SIGNS = {
     **{code: chr(0x2400 + code) for code in range(0x20)},
     0x7F: "\N{SYMBOL FOR DELETE}",
-    **dict.fromkeys([*range(0x80, 0xA0), *_REORDERING], _UNKNOWN),
+    # Bytes of names that are not UTF-8 are surrogates, which cannot be printed.
+    **dict.fromkeys([*range(0x80, 0xA0), *_REORDERING, *range(0xD800, 0xE000)], _UNKNOWN),
 }
 _SIGNS_IN_TEXT = {code: sign for code, sign in _SIGNS.items() if chr(code) not in "\n\t"}
 

@@ -24,6 +24,7 @@ from textcat.cli.options import (
     set_up_logging,
     start_context,
 )
+from textcat.cli.output import print_text
 from textcat.errors import DataNotAvailableError, TextcatError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def run_experiments(
 
 def _print_failure(name: str, error: TextcatError) -> None:
     message = str(error)
-    click.echo(message if message.startswith(f"{name}:") else f"{name}: {message}", err=True)
+    print_text(message if message.startswith(f"{name}:") else f"{name}: {message}", err=True)
 
 
 def _choose_exit_code(failures: Sequence[TextcatError]) -> int:
@@ -118,8 +119,8 @@ def run_experiments_at_once(
         executor = LocalExecutor("processes", at_once)
         with closing(executor.map_items(_run_in_worker, settings, experiments)) as runs:
             for done, run in enumerate(runs, start=1):
-                click.echo(run.messages, err=True, nl=False)
-                click.echo(run.output, nl=False)
+                print_text(run.messages, err=True, nl=False)
+                print_text(run.output, nl=False)
                 progress(done, len(experiments), "experiments")
                 if run.error is not None:
                     if not keep_going:
@@ -176,7 +177,7 @@ def _run_experiment(
         from textcat.experiment.run.stage_summary import summarize_stage
 
         for line in summarize_stage(plan, context, until):
-            click.echo(line)
+            print_text(line)
     context.print_unless_quiet(find_emptiest_run(plan, context, until).summary)
     context.print_unless_quiet(timings.summary)
     if until == "train":
@@ -263,12 +264,12 @@ def _print_plan(experiment: Experiment, context: CommandSettings, until: str) ->
 
     corpus, plan = experiment.corpus.name, plan_experiment(experiment, context)
     if plan is None:
-        click.echo(f"fetch {corpus}: to do")
-        click.echo("all later stages: to do, once the collection is here")
+        print_text(f"fetch {corpus}: to do")
+        print_text("all later stages: to do, once the collection is here")
         return
-    click.echo(f"fetch {corpus}: ready")
+    print_text(f"fetch {corpus}: ready")
     for step in plan.steps(until, intervals=True):
-        click.echo(f"{step.title}: {describe_state(step, context.store)}")
+        print_text(f"{step.title}: {describe_state(step, context.store)}")
 
 
 tokenize_command = make_stage_command(

@@ -18,7 +18,7 @@ from textcat.cli.options import (
     add_work_options,
     read_command_settings,
 )
-from textcat.cli.output import print_json
+from textcat.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
     from textcat.experiment.spec.experiment import Experiment
@@ -150,7 +150,7 @@ def _read_experiment(documents: str, test: Path | None, target: Path, place: Com
     inspection = inspect_documents(path, test)
     for line in inspection.report:
         if not place.quiet:
-            click.echo(line, err=True)
+            print_text(line, err=True)
     name = choose_name(path)
     relative = os.path.relpath(path.resolve(), target.resolve())
     written = target / f"{name}.yaml"
@@ -182,8 +182,8 @@ def _warn_of_unused_settings(experiment: Experiment, name: str) -> None:
 def _print_plan(documents: str, options: TuneSettings, target: Path) -> None:
     limits = [f"{options.seconds:.0f} s"] if options.seconds is not None else []
     limits += [f"{options.configurations} configurations"] if options.configurations is not None else []
-    click.echo(f"search the best configuration for {documents}: {', '.join(limits)}")
-    click.echo(f"write {target}")
+    print_text(f"search the best configuration for {documents}: {', '.join(limits)}")
+    print_text(f"write {target}")
 
 
 def _tune(experiment: Experiment, options: TuneSettings, target: Path, place: CommandSettings) -> TuneResult:
@@ -192,13 +192,14 @@ def _tune(experiment: Experiment, options: TuneSettings, target: Path, place: Co
     from textcat.parallel import start_workers
     from textcat.report.tune_page import write_tune_page
     from textcat.serving.export import assemble_categorizer, replace_model
-    from textcat.store.files import hold_lock, record_source
+    from textcat.store.files import delete_unfinished, hold_lock, record_source
 
     with (
         hold_lock(target / ".lock"),
         start_workers(place.backend, place.jobs, place.scheduler) as executor,
         _LiveTable(place.quiet) as table,
     ):
+        delete_unfinished(target)
         if experiment.corpus.path:
             record_source(target, experiment.own_documents)
         context = replace(place, executor=executor)
@@ -233,7 +234,7 @@ class _LiveTable:
     def report_step(self, what: str) -> None:
         """Print the name of a step."""
         if not self._quiet and self._live is None:
-            click.echo(what, err=True)
+            print_text(what, err=True)
 
     def show(self, search: Search, candidate: Candidate) -> None:
         """Show the best configurations, or print a line where the best so far has changed."""
@@ -244,7 +245,7 @@ class _LiveTable:
         if best is not None and not self._quiet and best.number != self._last:
             self._last = best.number
             cost, _, value = best.find_best()
-            click.echo(
+            print_text(
                 f"[{_describe_progress(search)}] best so far {value:.2f} on {_describe_folds(best)}: "
                 f"{best.configuration.name}, C {cost:g}",
                 err=True,
