@@ -5,6 +5,7 @@ A generator yields an empty text for each try that was survived and the reason f
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import resource
@@ -13,7 +14,8 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.faults import test_fetching as web
+from tests.faults import test_hostile_matrices as matrices
 from tests.faults.kills import die_at, kill_many, unsound_artifacts
 from tests.faults.test_broken_tables import BAD as BAD_BYTE
 from tests.faults.test_broken_tables import read as read_table
@@ -41,7 +44,8 @@ from textcat.compile import _is_whole, compile_kernel
 from textcat.corpora import fetch_corpus
 from textcat.corpora.fetch.collection import find_fetched
 from textcat.errors import BadDataError, TextcatError
-from textcat.serving.categorizer import read_categorizer, write_categorizer
+from textcat.serving.categorizer import Categorizer, read_categorizer, write_categorizer
+from textcat.serving.export import replace_model
 
 
 @dataclass(frozen=True)
@@ -338,6 +342,65 @@ def refuse_folders(setting: Setting, tries: int) -> Iterator[str]:
         yield "" if code == 2 and after == before else f"{arguments}: exit code {code}"
 
 
+def replace_while_read(setting: Setting, tries: int) -> Iterator[str]:
+    """A model that another process replaces all the time while it is read: the answer is that of one of the two."""
+    folder = setting.folder / "model"
+    one = small_model(calibration=platt())
+    other = replace(one, categories=one.categories[::-1], model=replace(one.model, coef=-one.model.coef))
+    replace_model(folder, one)
+    child = os.fork()
+    if not child:
+        try:
+            while os.getppid() != 1:
+                replace_model(folder, other)
+                replace_model(folder, one)
+        finally:
+            os._exit(99)
+    try:
+        expected = [(each.categories, each.model.coef.tolist()) for each in (one, other)]
+        for _ in range(tries):
+            found = read_categorizer(folder)
+            yield "" if (found.categories, found.model.coef.tolist()) in expected else "it is mixed"
+    finally:
+        _kill(child)
+        os.waitpid(child, 0)
+
+
+def point_outside(setting: Setting, tries: int) -> Iterator[str]:
+    """A sparse matrix whose indices, starts, lengths or types do not fit, at each public entry: one clear error."""
+    every = (
+        (name, entry, bad) for name, entry in matrices.list_entries().items() for bad in matrices.HOSTILE
+    )
+    for name, entry, bad in islice(every, tries):
+        found = matrices.attack(entry, matrices.HOSTILE[bad]())
+        yield found and f"{name}, {bad}: {found}"
+
+
+def name_other_files(setting: Setting, tries: int) -> Iterator[str]:
+    """A stop list that names a device, a pipe, a large file or a secret, in settings or a model: never quoted."""
+    (setting.folder / "secret").write_text("root secret\n")
+    (setting.folder / "large").write_bytes(b"word\n" * 300_000)
+    os.mkfifo(setting.folder / "pipe")
+    own = [str(setting.folder / name) for name in ("secret", "large", "pipe")]
+    paths = [*own, "/dev/zero", "/dev/urandom", "/proc/self/mem"]
+    for number in range(tries):
+        path, model = paths[number % len(paths)], setting.folder / f"model{number}"
+        settings = {"text": {"stop_list": path}}
+        if number // len(paths) % 2:
+            write_categorizer(model, small_model())
+            (model / "SHA256SUMS").unlink()
+            facts = json.loads((model / "categorizer.json").read_text())
+            del facts["checksums"]
+            facts["run"]["text"]["stop_list"] = facts["text"]["stop_list"] = path
+            (model / "categorizer.json").write_text(json.dumps(facts))
+        try:
+            Categorizer.load(model) if model.exists() else Categorizer.fit(["a", "b"], ["x", "y"], settings)
+        except TextcatError as error:
+            yield "it was quoted" if "root" in str(error) else ""
+        else:
+            yield f"{path} was accepted"
+
+
 ATTACKS: dict[str, tuple[Callable[[Setting, int], Iterator[str]], int]] = {
     "killed runs": (kill_runs, 100),
     "damaged cache": (damage_artifacts, 20),
@@ -345,6 +408,9 @@ ATTACKS: dict[str, tuple[Callable[[Setting, int], Iterator[str]], int]] = {
     "limited file sizes": (limit_file_sizes, 10),
     "killed workers": (kill_workers, 4),
     "flipped bits in models": (flip_bits_of_models, 500),
+    "models replaced while read": (replace_while_read, 200),
+    "hostile matrices": (point_outside, 10_000),
+    "stop lists of other files": (name_other_files, 12),
     "flipped bits in kernels": (flip_bits_of_kernels, 500),
     "documents changed in place": (change_documents, 50),
     "killed fetches": (kill_fetches, 30),

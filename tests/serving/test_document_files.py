@@ -156,25 +156,38 @@ def test_a_table_without_a_field_of_the_model_is_warned_of(
 
 def test_pages_and_folders_are_read_as_in_training(tmp_path: Path) -> None:
     page = "<html><head><title>wheat</title><script>port</script></head>\n<body class=vessel>corn\n</body></html>\n"
-    for name, content in {"a/1.html": page.encode(), "a/2.txt": b"\xe9t\xe9 rate\nport\n", "b/3.txt": b"corn"}.items():
+    for name, content in {
+        "a/1.html": page.encode(),
+        "a/2.txt": b"\xe9t\xe9 rate\nport\n",
+        "b/3.txt": b"corn",
+    }.items():
         (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "docs" / name).write_bytes(content)
     trained = open_corpus("folders", tmp_path / "docs", ratio=None, encoding="each-file").documents()
     expected = [(each.id, each.fields["text"]) for each in trained]
-    new = [(each.id, each.fields["text"]) for each in read_folder(tmp_path / "docs", ("text",), None, "each-file")]
+    new = [
+        (each.id, each.fields["text"])
+        for each in read_folder(tmp_path / "docs", ("text",), None, "each-file")
+    ]
     assert new == expected
     assert dict(new)["a/1.html"] == "wheat\ncorn"
 
     write_categorizer(tmp_path / "model", small_model())
     run = CliRunner()
     predict = ["predict", str(tmp_path / "model"), "--scores"]
-    folder = run.invoke(group, [*predict, str(tmp_path / "docs"), "--encoding", "each-file"]).stdout.splitlines()
+    folder = run.invoke(
+        group, [*predict, str(tmp_path / "docs"), "--encoding", "each-file"]
+    ).stdout.splitlines()
     assert [json.loads(line)["id"] for line in folder] == ["a/1.html", "a/2.txt", "b/3.txt"]
     (alone,) = run.invoke(group, [*predict, str(tmp_path / "docs" / "a" / "1.html")]).stdout.splitlines()
     (tmp_path / "page.php").write_text(page)
-    (stated,) = run.invoke(group, [*predict, str(tmp_path / "page.php"), "--format", "html"]).stdout.splitlines()
+    (stated,) = run.invoke(
+        group, [*predict, str(tmp_path / "page.php"), "--format", "html"]
+    ).stdout.splitlines()
     scores = [json.loads(line)["scores"] for line in (folder[0], alone, stated)]
     assert scores[0] == scores[1] == scores[2] == {"grain": 2.0, 'ships "100%"': -1.5}
-    explained = run.invoke(group, ["explain", str(tmp_path / "model"), str(tmp_path / "docs" / "a" / "1.html")])
+    explained = run.invoke(
+        group, ["explain", str(tmp_path / "model"), str(tmp_path / "docs" / "a" / "1.html")]
+    )
     assert "[+wheat]" in explained.stdout
     assert "class" not in explained.stdout
