@@ -12,10 +12,11 @@ from textcat.errors import BadDataError
 HINT = "Columns are counted from 0 (in svmlight files often from 1); make the matrix again."
 
 
-def check_matrix(matrix: Any, where: str = "X") -> None:
+def check_matrix(given: Any, where: str = "X") -> None:
     """Raise BadDataError for a sparse matrix whose parts do not fit, linear in its nonzeros; skip other data."""
-    if not sparse.issparse(matrix):
+    if not sparse.issparse(given):
         return
+    matrix: Any = given
     if matrix.ndim != 2:
         raise BadDataError(f"a sparse array of {matrix.ndim} dimensions is no matrix", where=where, hint=HINT)
     kind, (rows, columns) = matrix.format, matrix.shape

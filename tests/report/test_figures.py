@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -88,15 +89,18 @@ def test_coordinates_are_cut_and_text_is_not() -> None:
 
 
 @pytest.mark.parametrize("label", ["category name " * 8, "W" * 110, "\N{CJK UNIFIED IDEOGRAPH-6F22}" * 110])
-@pytest.mark.filterwarnings("error")
 def test_long_labels_leave_room_for_the_axes(tmp_path: Path, label: str) -> None:
     names = [f"{number} {label}" for number in range(12)]
     measured = {f"category.{name}.f1": 50.0 for name in names}
     figure = plot_largest_categories({f"{side} {label}": measured for side in ("one", "other")}, names)
-    save_figure(figure, tmp_path, "largest")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        save_figure(figure, tmp_path, "largest")
+    # Each output has a layout of its own.
+    figure.draw_without_rendering()
     (axes,) = figure.axes
     assert axes.get_window_extent().width > 0
-    drawn = axes.get_tightbbox(figure.canvas.get_renderer())
+    drawn = axes.get_tightbbox()
     assert drawn.x0 >= 0
     assert drawn.x1 <= figure.bbox.width
     # Labels of equal beginning are told apart.

@@ -145,7 +145,8 @@ def sparse_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> sp.csc_
     parts: Any = tuple(_find_array(arrays, f"{name}.{part}") for part in _SPARSE_PARTS)
     try:
         rows, columns = (int(length) for length in _find_array(arrays, f"{name}.shape"))
-        if fault := find_fault(*parts, columns, rows):
+        data, indices, indptr = parts
+        if fault := find_fault(data, indices, indptr, columns, rows):
             raise ValueError(fault)
         matrix = sp.csc_matrix(parts, shape=(rows, columns))
     except (ValueError, TypeError, OverflowError) as error:

@@ -310,8 +310,7 @@ def _read_whole(folder: Path) -> Categorizer:
     """Read and check a model directory once."""
     refuse_missing_model(folder)
     try:
-        files, checksum = open_verified(folder)
-        facts = read_json(files, "categorizer")
+        facts = read_json(folder, "categorizer")
         made_for = facts.get("format") if isinstance(facts, dict) else None
         if made_for != MODEL_FORMAT:
             raise BadDataError(
@@ -321,6 +320,9 @@ def _read_whole(folder: Path) -> Categorizer:
                 where=str(folder),
                 hint=TRAIN_HINT,
             )
+        # Another format may have other checksums.
+        files, checksum = open_verified(folder)
+        facts = read_json(files, "categorizer")
         if "checksums" in facts and not checksum:
             raise BadDataError(f"{CHECKSUMS} is missing", where=str(folder), hint=DAMAGED_HINT)
         check_modules(facts.get("imports", {}))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from textcat.corpora.own.formats import load_column_names, refuse_other_formats
 from textcat.corpora.own.problems import Problems
 from textcat.corpora.own.tables import (
     LABEL_PREFIX,
+    TableFormat,
     TableRow,
     decode_lines,
     guess_delimiter,
@@ -33,8 +34,6 @@ from textcat.corpora.vector_files import BYTE_ORDER_MARK, parse_vector
 from textcat.errors import BadDataError, UsageError
 
 InputFormat = Literal["lines", "csv", "tsv", "jsonl", "fasttext", "text", "html"]
-# The formats of a file that is one document.
-WHOLE: tuple[InputFormat, ...] = ("text", "html")
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +103,7 @@ def read_documents(
     of the fields. With `skip`, a broken document is left out and its error passed to `skip`.
     """
     problems = _make_problems(skip)
-    if form in WHOLE:
+    if form in ("text", "html"):
         text = read_text(b"".join(lines), name, encoding, problems, page=form == "html")
         if text is not None:
             yield NewDocument(Path(name).name, {fields[-1]: text})
@@ -118,7 +117,7 @@ def read_documents(
         return
     may_ignore_text = "text" not in fields
     may_lack_columns = form in ("csv", "tsv")
-    for row in read_rows(lines, form, name, encoding, problems):
+    for row in read_rows(lines, cast(TableFormat, form), name, encoding, problems):
         with _skip_errors(skip):
             document = _make_document(row, fields)
             if may_lack_columns:
