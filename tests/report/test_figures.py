@@ -9,7 +9,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from tests.conftest import PROJECT
 from tests.experiment.own_table import results_of
+from textcat.experiment.run.results_file import read_results
 from textcat.report.figures import plot_largest_categories, save_figure, shorten_coordinates
 from textcat.report.paper_figures import (
     plot_bep_by_parameter,
@@ -85,3 +87,20 @@ def test_coordinates_are_cut_and_text_is_not() -> None:
     )
     short = b'<use x="201.49" y="-3.77" transform="scale(0.015625)"/><text>84.12345 &lt; 90.98765</text>'
     assert shorten_coordinates(drawn) == short
+
+
+DRAWN = sorted(
+    path.parent for path in (PROJECT / "results").rglob("figures") if list(path.glob("*_figure*.svg"))
+)
+
+
+@pytest.mark.parametrize("folder", DRAWN, ids=[str(each.relative_to(PROJECT / "results")) for each in DRAWN])
+def test_figures_of_papers_are_drawn_as_committed(folder: Path, tmp_path: Path) -> None:
+    """Their texts have the ticks, so they tell of the numbers too."""
+    draw_figures(tmp_path, read_results(folder / "results.json"))
+    for path in (folder / "figures").glob("*_figure*.svg"):
+        own, committed = (
+            sorted(str(part.text) for part in ElementTree.parse(each).iter() if part.tag.endswith("}text"))
+            for each in (tmp_path / path.name, path)
+        )
+        assert own == committed != []
