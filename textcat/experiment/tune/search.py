@@ -371,7 +371,7 @@ class Search:
         # Joining, storing and weighting the counts of all documents takes up to as long as counting them.
         if self.look is not None:
             expected += self.look.expect_counting(candidate.configuration, missing=True)
-            counting = self.look.expect_counting(self.best.configuration)
+            counting = max(self.look.expect_counting(each.configuration) for each in (self.best, candidate))
         else:
             paths = [path for each in self.candidates for path in each.paths.values()]
             counting = sum(
