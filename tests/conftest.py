@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +34,14 @@ def mirror() -> Path:
     if folder is None:
         pytest.skip("no mirror of the real collections (set TEXTCAT_MIRROR)")
     return folder
+
+
+@pytest.fixture
+def hears_interrupts() -> Iterator[None]:
+    """Let Ctrl-C interrupt: a process in the background of a shell does not hear of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -26,10 +27,11 @@ CALL = "from kernel import twice; print(twice(21.0), sum(twice._cache_hits.value
 
 
 def called(folder: Path, **environment: str) -> str:
+    inherited = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     done = subprocess.run(
         [sys.executable, "-c", CALL],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(PROJECT)} | environment,
+        env=inherited | {"PYTHONPATH": str(PROJECT)} | environment,
         capture_output=True,
         text=True,
         check=False,
@@ -133,6 +135,34 @@ def test_a_kernel_is_loaded_by_its_first_call() -> None:
     assert kernel.is_loaded
 
 
+def _halve(value: float) -> float:
+    return value / 2.0
+
+
+class _Interrupted:
+    """Gets Ctrl-C in its finalizer, where Python forgets what is raised."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("hears_interrupts")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_while_a_kernel_compiles_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = compile_kernel(_halve)
+    compile_one = kernel.dispatcher.compile
+
+    def compile_interrupted(signature: object) -> object:
+        _Interrupted()
+        return compile_one(signature)
+
+    monkeypatch.setattr(kernel.dispatcher, "compile", compile_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        kernel(3.0)
+    assert kernel(3.0) == 1.5
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_relative_imports_are_followed(tmp_path: Path) -> None:
     package = tmp_path / "kernel"
     package.mkdir()
@@ -171,6 +201,9 @@ def test_beside_a_package_that_cannot_be_written_to_a_kernel_is_kept_elsewhere(t
     assert called(tmp_path, **places) == "42.0 0"
     assert called(tmp_path, **places) == "42.0 1"
     assert list(home.rglob("*.nbc"))
+    chosen = {"NUMBA_CACHE_DIR": str(tmp_path / "chosen")}
+    assert called(tmp_path, **chosen) == "42.0 0"
+    assert called(tmp_path, **chosen) == "42.0 1"
 
 
 def test_without_a_place_to_keep_it_a_kernel_is_compiled_all_the_same(tmp_path: Path) -> None:

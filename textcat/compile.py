@@ -13,7 +13,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, update_wrapper
 from pathlib import Path
@@ -71,12 +73,41 @@ def _make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> A
 
     options |= {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "no_cfunc_wrapper": True}
     kernel: Any = numba.njit(**options)(function)
+    compile_for = kernel._compile_for_args
+    kernel._compile_for_args = lambda *arguments, **named: hear_interrupts(compile_for, *arguments, **named)
     try:
         kernel._cache = _make_kernel_cache(function)
     except (RuntimeError, OSError, ValueError) as error:
         # Neither the module's folder nor the user's cache folder is writable, or there is no source to hash.
         logger.info("compiling %s for this process only: %s", function.__name__, error)
     return kernel
+
+
+def hear_interrupts(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Call a function and raise KeyboardInterrupt afterwards if one was raised meanwhile and forgotten.
+
+    Python prints and forgets what is raised in a finalizer, and the compiler has many.
+    """
+    handle = signal.getsignal(signal.SIGINT)
+    if not callable(handle) or threading.current_thread() is not threading.main_thread():
+        return function(*arguments, **named)
+    raised: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        try:
+            handle(number, frame)
+        except KeyboardInterrupt:
+            raised.append(number)
+            raise
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        result = function(*arguments, **named)
+    finally:
+        signal.signal(signal.SIGINT, handle)
+    if raised:
+        raise KeyboardInterrupt
+    return result
 
 
 @cache

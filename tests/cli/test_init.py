@@ -470,6 +470,27 @@ def test_short_texts_get_parts_of_words_as_features(tmp_path: Path, words: int, 
     )
 
 
+@pytest.mark.parametrize("single", [True, False])
+def test_with_thousands_of_labels_small_weights_are_dropped(
+    tmp_path: Path, single: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/decisions.md recommends it; the limit is lowered, so that few documents have more."""
+    path = write_labels(tmp_path / "texts.csv", single=single)
+    monkeypatch.setattr("textcat.corpora.own.inspect.THOUSANDS", 2)
+    inspection = inspect_documents(path)
+    written = tmp_path / "texts.yaml"
+    written.write_text(render_first_experiment(inspection, "texts", path.name))
+    experiment = load_experiment(written)
+    assert experiment.runs["svm"].parameters["prune"] == 0.02
+    assert experiment.runs["label_tree"].learner == "label_tree" and len(experiment.runs) == 2
+    assert not experiment.text.groups
+    data = yaml.safe_load(written.read_text())
+    assert "calibration" not in data
+    assert data.get("threshold", {}).get("rule") == (None if single else "scut-fbr")
+    monkeypatch.setattr("textcat.corpora.own.inspect.THOUSANDS", 1000)
+    assert not inspect_documents(path).thousands
+
+
 def write_labels(path: Path, *, without: int = 0, single: bool = False) -> Path:
     """Write 40 documents, of which some have no label, and which otherwise have one or two."""
     lines = ["text,label"]

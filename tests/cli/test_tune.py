@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from click.testing import CliRunner
 from tests.browser import dom
 from tests.experiment.tune.tuning import write_questions
 from textcat.cli.main import group, main
-from textcat.errors import UsageError
+from textcat.errors import StageFailedError, UsageError
 from textcat.experiment.tune.evaluation import METRICS, Evaluator
 
 
@@ -135,6 +137,56 @@ def test_an_interrupt_leaves_the_best_so_far_and_exits_with_0(
     with pytest.raises(SystemExit) as ended:
         main(["tune", "questions.csv", "--folds", "2", "--output", "other", "-q"])
     assert ended.value.code == 130
+
+
+@pytest.mark.usefixtures("hears_interrupts")
+@pytest.mark.parametrize("when", ["training", "learning curve", "figures"])
+def test_the_first_interrupt_after_the_search_keeps_the_model(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    from textcat.experiment.tune import findings, session
+    from textcat.report import tune_page
+
+    write_questions(folder / "questions.csv")
+    module, name = {
+        "training": (session, "run_experiment"),
+        "learning curve": (findings, "measure_learning_curve"),
+        "figures": (tune_page, "draw_figures"),
+    }[when]
+    own, called = getattr(module, name), list[bool]()
+
+    def interrupt(*arguments: Any) -> Any:
+        called.append((folder / "questions-tuned" / "model").exists())
+        if len(called) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return own(*arguments)
+
+    monkeypatch.setattr(module, name, interrupt)
+    textcat("tune", "questions.csv", *FEW, "-q")
+    assert called[0] == (when != "training")
+    report = json.loads((folder / "questions-tuned" / "tune.json").read_text())
+    assert (report["learning_curve"] is None) == (when != "figures")
+    page = folder / "questions-tuned" / "tune.html"
+    assert page.exists() == (when != "figures")
+    if when != "figures":
+        assert "Ctrl-C: the learning curve was left out, and the figures" in page.read_text()
+    labelled = textcat("predict", "questions-tuned/model", "questions.csv").stdout
+    assert json.loads(labelled.splitlines()[0])["labels"]
+
+
+def test_the_cache_is_not_cleared_while_a_search_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_questions(folder / "questions.csv")
+    evaluate, refused = Evaluator.evaluate, list[str]()
+
+    def clear(*arguments: Any) -> Any:
+        with pytest.raises(StageFailedError, match="is working with this cache") as caught:
+            textcat("cache", "clear", "--all")
+        refused.append(str(caught.value))
+        return evaluate(*arguments)
+
+    monkeypatch.setattr(Evaluator, "evaluate", clear)
+    textcat("tune", "questions.csv", "--configurations", "1", "--folds", "2", "-q")
+    assert refused
 
 
 def test_a_dry_run_searches_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -219,3 +219,28 @@ def test_predict_warns_of_documents_without_a_known_term(
     assert "tokenizer: unicode" in err
     new.write_text("wheat\nbank\n")
     assert textcat(tmp_path, capsys, "predict", model, str(new))[2] == ""
+
+
+def test_the_size_of_weights_is_said_before_training(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_table(tmp_path, ENGLISH, LABELS)
+    plain = {"learner": "linear", "parameters": {"loss": "squared_hinge", "algorithm": "fast"}}
+    pruned = {**plain, "parameters": {**plain["parameters"], "prune": 0.02}}
+    runs = {"svm": plain, "pruned": pruned, "tree": {"learner": "label_tree"}}
+    experiment = load_experiment(write_experiment(tmp_path, {}, runs=runs))
+    context = RunContext(tmp_path / "data")
+    run_experiment(experiment, context, "select")
+    monkeypatch.setattr("textcat.experiment.run.document_checks.MOST_WEIGHT_BYTES", 95)
+    run_experiment(experiment, context, "select")
+    assert not caplog.messages
+
+    def refuse(*_arguments: Any, **_named: Any) -> None:
+        raise BadDataError("training begins")
+
+    monkeypatch.setattr("textcat.experiment.steps.train.load_learner", refuse)
+    with pytest.raises(BadDataError, match="training begins"):
+        run_experiment(experiment, context, "train")
+    assert [each.partition(". ")[0] for each in caplog.messages] == [
+        "Warning: svm: 6 features x 2 labels are 0.0 GB of weights"
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from tests.experiment.own_table import carried_out, results_of
 from tests.experiment.place import Place
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
-from textcat.experiment.run.results import collect_results
+from textcat.experiment.run.results import collect_results, measure_weights
 from textcat.experiment.run.results_file import (
     add_timings,
     collect_timings,
@@ -25,6 +26,8 @@ from textcat.experiment.run.results_file import (
     write_results_folder,
 )
 from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.steps.models import save_model
+from textcat.linear.model import LinearModel
 from textcat.report.comparison_tables import runs_as_text
 
 TWO = {
@@ -103,6 +106,15 @@ def test_features_of_a_ridge_are_all_features(results: dict[str, Any]) -> None:
     assert measures["features.max"] == max(
         measures[f"category.{name}.features"] for name in results["corpus"]["train_counts"]
     )
+
+
+def test_the_spread_of_features_is_that_of_a_sample(tmp_path: Path) -> None:
+    coef = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0], [0.0, 1.0, 4.0], [1.0, 0.0, 5.0]])
+    save_model(tmp_path, LinearModel(coef, np.array([0.5, 0.0, 1.0]), [], {}, kind="linear"))
+    measures = measure_weights(tmp_path, ["a", "b", "c"], np.array([10, 5, 20]))
+    assert [measures[f"category.{name}.features"] for name in "abc"] == [2, 1, 4]
+    assert measures["features.sd"] == pytest.approx(statistics.stdev([2, 1, 4]))
+    assert measures["features.constants_dropped"] == 1
 
 
 def test_results_read_back_as_they_were_and_spell_one_way(results: dict[str, Any], tmp_path: Path) -> None:

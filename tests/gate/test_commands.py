@@ -1,11 +1,17 @@
-"""Without Reuters-21578 the gate is skipped on a developer's machine, and fails in continuous integration."""
+"""`check --pin` on a copy; without Reuters-21578 the gate is skipped, and fails in continuous integration."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
+from tests.conftest import PROJECT
 from tests.gate import commands
 from textcat.errors import DataNotAvailableError
 
@@ -25,3 +31,41 @@ def test_the_gate_without_reuters(
     monkeypatch.setenv("CI", value)
     with pytest.raises(outcome, match="Reuters-21578 is not available"):
         commands.reuters_in(tmp_path)
+
+
+def test_a_pin_accepts_what_moved_and_is_for_one_copy_of_the_collection(tmp_path: Path) -> None:
+    """The package is copied: its pins are written to."""
+    shutil.copytree(PROJECT / "textcat", tmp_path / "textcat", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PROJECT / "results" / "reuters_modapte", tmp_path / "results")
+    pins, path = tmp_path / "textcat" / "published" / "pinned.yaml", tmp_path / "results" / "results.json"
+
+    def check(*options: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [*commands.TEXTCAT, "check", *options, "results"]
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    def move(by: float, **corpus: str) -> None:
+        results = json.loads(path.read_text())
+        results["runs"]["logistic"]["measures"]["micro.bep"] += by
+        results["corpus"] |= corpus
+        path.write_text(json.dumps(results))
+
+    before = yaml.safe_load(pins.read_text())
+    move(-3.0)
+    assert check().returncode == 1
+    done = check("--pin")
+    assert done.returncode == 0, done.stderr
+    after = yaml.safe_load(pins.read_text())
+    cell = "zhang_oles_2001.table2[BEP][Logistic Reg]"
+    assert after.keys() == before.keys()
+    assert after[cell] == pytest.approx(before[cell] - 3.0, abs=0.1)
+    assert {name.split("[")[-1] for name in after if abs(after[name] - before[name]) > 0.1} == {
+        "Logistic Reg]"
+    }
+    assert check().returncode == 0
+    move(-3.0, fingerprint="0" * 64)
+    done = check()
+    assert done.returncode == 3
+    assert "drift is not checked" in done.stderr and "FAILED" not in done.stderr

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.special import expit, logit
 
 from tests.experiment.place import Place
 from textcat.errors import BadDataError, UsageError
@@ -138,6 +139,17 @@ def test_a_narrow_beam_reaches_fewer_labels_with_the_same_scores() -> None:
     reached = found > UNREACHED
     assert 0 < reached.sum() < (all_scores > UNREACHED).sum()
     assert np.array_equal(found[reached], all_scores[reached])
+
+
+def test_a_label_that_one_of_two_trees_misses_has_probability_0_in_it() -> None:
+    X, Y = make_problem()
+    tree = fit_label_tree(X, Y, LabelTreeParameters(**{**vars(SMALL), "trees": 2, "beam": 2}))
+    alone = [LabelTree(**{**vars(tree), "roots": tree.roots[[place]]}).scores(X) for place in range(2)]
+    reached = [scores > UNREACHED for scores in alone]
+    one = reached[0] ^ reached[1]
+    assert one.any()
+    mean = sum(np.where(known, expit(scores), 0.0) for known, scores in zip(reached, alone, strict=True)) / 2
+    np.testing.assert_allclose(tree.scores(X)[one], logit(mean[one]))
 
 
 def test_only_the_best_labels_of_a_document_have_scores() -> None:

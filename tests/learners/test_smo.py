@@ -139,6 +139,16 @@ def test_most_passes_of_an_experiment_stop_the_training(cost):
     assert stopped.passes < done.passes
 
 
+def test_of_an_interval_of_optimal_thresholds_the_middle_is_taken():
+    X, y = random_problem(3, 40, 5, 0.5)
+    model = fit_svm(X, y[:, None], lam=10.0)
+    outputs = (model.scores(sp.csr_matrix(X)) - model.intercept).ravel()
+    # With so small weights all positive documents want a higher threshold, and all others a lower one.
+    low, high = (-1.0 - outputs[~y]).max(), (1.0 - outputs[y]).min()
+    assert high - low > 1.0
+    assert model.intercept[0] == pytest.approx((low + high) / 2)
+
+
 def test_a_mask_equals_training_without_the_other_features():
     X, y = random_problem(7, 80, 30, 0.3)
     Y = np.column_stack([y, ~y])

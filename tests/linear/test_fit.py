@@ -208,6 +208,16 @@ def test_model_goes_through_arrays_and_json() -> None:
         model.scores(SMALL.X[:, :3])
 
 
+def test_the_grouped_order_is_that_of_the_positive_documents_before_the_others() -> None:
+    known: dict[str, Any] = {"loss": "squared_hinge", "algorithm": "row", "lam": 0.02, "max_passes": 1}
+    grouped = fit(SMALL.X, SMALL.Y, options={"order": "grouped"}, **known).coef
+    for column in range(SMALL.Y.shape[1]):
+        own = np.asarray(SMALL.Y[:, column], dtype=bool)
+        order = np.concatenate([np.flatnonzero(own), np.flatnonzero(~own)])
+        alone = fit(SMALL.X[order], own[order, None], options={"order": "given"}, **known)
+        np.testing.assert_allclose(grouped[:, column], alone.coef[:, 0], atol=1e-12)
+
+
 def test_grouped_and_shuffled_orders_reach_the_same_optimum() -> None:
     known: dict[str, Any] = {"loss": "squared_hinge", "algorithm": "row", "lam": 0.02, "max_passes": 5000}
     models = [

@@ -10,7 +10,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from tests.conftest import PROJECT
 from tests.experiment.own_table import results_of
+from textcat.experiment.run.results_file import read_results
 from textcat.report.figures import plot_largest_categories, save_figure, shorten_coordinates
 from textcat.report.paper_figures import (
     plot_bep_by_parameter,
@@ -103,5 +105,22 @@ def test_long_labels_leave_room_for_the_axes(tmp_path: Path, label: str) -> None
     drawn = axes.get_tightbbox()
     assert drawn.x0 >= 0
     assert drawn.x1 <= figure.bbox.width
-    # Labels of equal beginning are told apart.
+    # Labels of equal beginning stay different.
     assert len({each.get_text() for each in axes.get_legend().get_texts()}) == 2
+
+
+DRAWN = sorted(
+    path.parent for path in (PROJECT / "results").rglob("figures") if list(path.glob("*_figure*.svg"))
+)
+
+
+@pytest.mark.parametrize("folder", DRAWN, ids=[str(each.relative_to(PROJECT / "results")) for each in DRAWN])
+def test_figures_of_papers_are_drawn_as_committed(folder: Path, tmp_path: Path) -> None:
+    """Their texts have the ticks, so they tell of the numbers too."""
+    draw_figures(tmp_path, read_results(folder / "results.json"))
+    for path in (folder / "figures").glob("*_figure*.svg"):
+        own, committed = (
+            sorted(str(part.text) for part in ElementTree.parse(each).iter() if part.tag.endswith("}text"))
+            for each in (tmp_path / path.name, path)
+        )
+        assert own == committed != []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -94,12 +95,30 @@ def test_counts_are_those_of_slices(texts: list[str], size: int, lowercase: bool
     assert counted.counts.dtype == np.int32
 
 
-def test_tables_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("block", [16, 50, 1 << 20])
+def test_tables_grow_and_long_texts_are_counted_in_blocks(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ngrams_module, "_INITIAL_CAPACITY", 2)
+    monkeypatch.setattr(ngrams_module, "BLOCK", block)
     draw = np.random.default_rng(3)
     texts = ["".join(draw.choice(list("abcdefgh  "), 300)) for _ in range(20)]
     chosen = make_settings(*GROUPS, stop_list="smart", stem="porter_martin")
     check_against_reference(count_terms(documents(*texts), chosen, chunk_size=7), texts, chosen)
+
+
+def test_one_long_document_needs_little_more_memory_than_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ngrams_module, "BLOCK", 1 << 14)
+    draw = np.random.default_rng(4)
+    text = " ".join(draw.choice(["wheat", "corn", "prices", "rose", "fell", "of"], 60_000))
+    chosen = make_settings({"ngrams": [1, 2]}, {"analyzer": "char_wb", "ngrams": [2, 5]})
+    count_terms(documents(text[:100]), chosen)
+    tracemalloc.start()
+    counted = count_terms(documents(text), chosen)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert counted.counts.sum() > 600_000
+    assert most < 15 * len(text)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -21,8 +21,9 @@ from textcat.cli.options import (
 from textcat.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
+    from textcat.experiment.run.plan import Plan
     from textcat.experiment.spec.experiment import Experiment
-    from textcat.experiment.tune.search import Candidate, Search
+    from textcat.experiment.tune.search import Candidate, Clock, Search
     from textcat.experiment.tune.session import TuneResult, TuneSettings
 
 METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
@@ -37,7 +38,10 @@ METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
     help="A second file with the test documents.  [default: drawn at random, or by a split column]",
 )
 @click.option(
-    "--time", "seconds", type=Duration(), help="Time for the search, such as 90s, 5m or 1h.  [default: 5m]"
+    "--time",
+    "seconds",
+    type=Duration(),
+    help="Time for all, the final model included, such as 90s, 5m or 1h.  [default: 5m]",
 )
 @click.option(
     "--metric",
@@ -80,12 +84,14 @@ def tune_command(
     are chosen on training documents only, by cross-validation; test documents are used once, at the end.
 
     The command writes tuned.yaml (an experiment for `textcat run`), a model for `textcat predict`, tune.json and
-    tune.html. Ctrl-C ends the search and keeps the best so far (exit code 0); a second Ctrl-C stops the command
-    (exit code 130). Running the same command again continues the search for another --time.
+    tune.html. Ctrl-C ends the search and keeps the best so far; after the search it leaves out the learning curve and
+    figures (exit code 0). A second Ctrl-C there stops the command (exit code 130), and the model is kept once it is
+    written. Running the same command again continues the search for another --time.
     """
+    from textcat.experiment.tune.search import Clock
     from textcat.experiment.tune.session import TuneSettings
 
-    place = read_command_settings(settings)
+    place, clock = read_command_settings(settings), Clock()
     limit = 300.0 if seconds is None and configurations is None else seconds
     options = TuneSettings(metric, folds, configurations, limit, seed)
     target = output or Path(f"{choose_name(Path(documents))}-tuned")
@@ -99,7 +105,7 @@ def tune_command(
     experiment = _read_experiment(documents, test, target, place)
     if experiment.corpus.path:
         _refuse_other_documents(target, experiment.own_documents)
-    result = _tune(experiment, options, target, place)
+    result = _tune(experiment, options, target, place, clock)
     if as_json:
         print_json(result.report)
     else:
@@ -186,27 +192,41 @@ def _print_plan(documents: str, options: TuneSettings, target: Path) -> None:
     print_text(f"write {target}")
 
 
-def _tune(experiment: Experiment, options: TuneSettings, target: Path, place: CommandSettings) -> TuneResult:
+def _tune(
+    experiment: Experiment, options: TuneSettings, target: Path, place: CommandSettings, clock: Clock
+) -> TuneResult:
     """Search, and write the experiment, the model, the report and the page."""
     from textcat.experiment.tune.session import tune_experiment, write_report
     from textcat.parallel import start_workers
     from textcat.report.tune_page import write_tune_page
     from textcat.serving.export import assemble_categorizer, replace_model
+    from textcat.store.cache_folder import use_cache
     from textcat.store.files import delete_unfinished, hold_lock, record_source
 
     with (
         hold_lock(target / ".lock"),
+        use_cache(place.data / "cache"),
         start_workers(place.backend, place.jobs, place.scheduler) as executor,
         _LiveTable(place.quiet) as table,
     ):
         delete_unfinished(target)
         if experiment.corpus.path:
             record_source(target, experiment.own_documents)
+
+        def keep_model(plan: Plan) -> None:
+            replace_model(target / "model", assemble_categorizer(plan, plan.chains[0], place))
+
         context = replace(place, executor=executor)
-        result = tune_experiment(experiment, context, options, target, table.show, table.report_step)
-        replace_model(target / "model", assemble_categorizer(result.plan, result.plan.chains[0], place))
+        result = tune_experiment(
+            experiment, context, options, target, table.show, table.report_step, keep_model, clock
+        )
         write_report(result.report, target)
-        write_tune_page(target, result.report, result.experiment, place)
+        try:
+            write_tune_page(target, result.report, result.experiment, place)
+        except KeyboardInterrupt:
+            if result.report["left_out"] == "interrupt":
+                raise
+            print_text("Ctrl-C: the page is left out; the model is kept.", err=True)
     return result
 
 
@@ -295,6 +315,9 @@ def _print_result(result: TuneResult, target: Path, place: CommandSettings) -> N
             f"The search measured the best on {best['measured_folds']} of {report['folds']} folds only: "
             "give it more time."
         )
-    place.print_unless_quiet(report["learning_curve"]["answer"])
+    if curve := report["learning_curve"]:
+        place.print_unless_quiet(curve["answer"])
+    elif report["left_out"] == "time":
+        place.print_unless_quiet("The learning curve was left out: the time was over.")
     for name, file in (("experiment", "tuned.yaml"), ("model", "model"), ("page", "tune.html")):
         place.print_unless_quiet(f"{name}: {target / file}")

@@ -27,7 +27,7 @@ def write_tune_page(
     folder: Path, report: Mapping[str, Any], experiment: Experiment, context: RunContext
 ) -> Path:
     """Write the page of a report and its figures; the user's own documents are quoted."""
-    pictures = draw_figures(folder / FIGURES, report)
+    pictures = {} if report["left_out"] == "interrupt" else draw_figures(folder / FIGURES, report)
     quoted = experiment.corpus.name in OWN_FORMATS
     wanted = {each["document"] for each in report["label_errors"]} if quoted else set()
     excerpts = read_excerpts(experiment, context, wanted)
@@ -150,8 +150,10 @@ def plot_effects(report: Mapping[str, Any]) -> Figure | None:
 
 
 def plot_learning_curve(report: Mapping[str, Any]) -> Figure | None:
-    """Plot the metric by number of training documents, with the expected value of twice as many."""
+    """Plot the metric by number of training documents, with the expected value of twice as many; None without it."""
     curve = report["learning_curve"]
+    if curve is None:
+        return None
     with make_axes() as (figure, axes):
         axes.plot(curve["documents"], curve["values"], marker="o", color=COLOURS[0], label="some folds")
         if curve["twice"] is not None:

@@ -244,7 +244,7 @@ def tune(
     seed: int = 1,
     jobs: int = 1,
 ) -> Categorizer:
-    """Search features, learner and thresholds for `time` seconds, and train the best model on all documents.
+    """Search features, learner and thresholds, and train the best model on all documents, within `time` seconds.
 
     `metric` is accuracy for one label a document and micro.f1 for several unless another is named; with
     `configurations` and without `time` the search is the same each time.
@@ -259,7 +259,7 @@ def tune(
         folder = Path(scratch)
         documents = make_documents(texts, USUAL_SETTINGS["text"]["fields"], labels)
         experiment = load_experiment(_write_experiment(folder, documents, single_label=single))
-        settings = TuneSettings(metric, folds, configurations, time, seed)
+        settings = TuneSettings(metric, folds, configurations, time, seed, trainings=2)
         found = tune_experiment(
             experiment, RunContext(folder / "data", jobs=jobs), settings, folder / "tuned"
         )

@@ -1,7 +1,7 @@
 """Compiled code that numbers and counts n-grams of any symbols: words by number, or characters by code point.
 
 Problem: find the different n-grams of the shortest to the longest length in rows of symbols, and count them
-In:   the symbols of all rows, the end of each row, and the table of the n-grams found so far
+In:   the symbols of all rows, the start, end and limit of each row, and the table of the n-grams found so far
 Out:  the numbers of each row's n-grams; n-grams are numbered from 1 in the order of first occurrence
 
 An n-gram is the pair of its first n - 1 symbols, which have a number themselves, and its last symbol. The pair fits a
@@ -35,22 +35,22 @@ def fill_slots(keys: Any, known: int, secret: Any, slots: Any) -> None:
 
 @compile_kernel
 def list_ngrams(
-    symbols: Any, ends: Any, shortest: int, longest: int, whole: bool, first_row: int, written: int,
-    keys: Any, known: int, secret: Any, slots: Any, items: Any, item_ends: Any,
+    symbols: Any, starts: Any, ends: Any, limits: Any, shortest: int, longest: int, whole: bool, first_row: int,
+    written: int, keys: Any, known: int, secret: Any, slots: Any, items: Any, item_ends: Any,
 ) -> tuple[int, int, int]:  # fmt: skip
     """List the n-grams of rows from `first_row` on; stop before a row that might not fit the table.
 
-    Return the row reached, the number of entries of `items`, and the number of known n-grams. If `whole`, a row
-    shorter than `shortest` is one n-gram.
+    The n-grams of a row begin in it and may end after it, up to its limit. Return the row reached, the number of
+    entries of `items`, and the number of known n-grams. If `whole`, a row shorter than `shortest` is one n-gram.
     """
     for row in range(first_row, len(ends)):
-        start, end = ends[row - 1] if row else 0, ends[row]
+        start, end = starts[row], ends[row]
         if known + (end - start) * longest >= len(keys):
             return row, written, known
         least = min(shortest, end - start) if whole else shortest
         for begin in range(start, end):
             number = 0
-            for position in range(begin, min(begin + longest, end)):
+            for position in range(begin, min(begin + longest, limits[row])):
                 key = (np.uint64(number) << np.uint64(32)) | np.uint64(symbols[position])
                 slot = find_slot(key, secret, slots)
                 number = slots[slot]

@@ -1,5 +1,7 @@
 """Count groups of n-grams in documents, chunk after chunk: memory holds counts and numbers, names only of kept terms.
 
+A long document is read and counted in blocks: it needs hardly more memory than its text and its different n-grams.
+
 A document is a tuple of texts, one for each group of fields that share terms. Each group of terms has a table of
 n-grams for each of these texts. N-grams of words are those of the terms that single words would be: after the stop
 list and stemming. N-grams of characters are those of the text, lowercased if words are.
@@ -7,10 +9,11 @@ list and stemming. N-grams of characters are those of the text, lowercased if wo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import chain, compress
+from itertools import chain, compress, islice
 from operator import add, ne
 from typing import Any
 
@@ -25,6 +28,8 @@ from textcat.text.text_settings import TermGroup, TextSettings
 from textcat.text.tokenizers import TOKENIZERS, Tokenizer
 
 _INITIAL_CAPACITY = 1 << 14
+# Texts are read, and their n-grams counted, in blocks of about this many characters or symbols.
+BLOCK = 1 << 20
 # The tables for new documents are emptied when they hold this many n-grams, so memory stays bounded.
 MAX_KNOWN_NGRAMS = 4_000_000
 
@@ -42,17 +47,21 @@ class NgramTable:
         self._slots = np.zeros(2 * _INITIAL_CAPACITY, np.int32)
         self.known = 0
 
-    def look_up(self, symbols: NDArray[np.uint32], ends: Ints) -> tuple[NDArray[np.int32], Ints]:
-        """Return the numbers of the n-grams of all rows, and the end of each row's."""
+    def look_up(
+        self, symbols: NDArray[np.uint32], starts: Ints, ends: Ints, limits: Ints
+    ) -> tuple[NDArray[np.int32], Ints]:
+        """Return the numbers of the n-grams that begin in a row and end up to its limit, and the end of each row's."""
         shortest, longest = self._lengths
-        sizes = np.diff(ends, prepend=0)
-        totals = sum(np.maximum(sizes - n + 1, 0) for n in range(shortest, longest + 1))
+        sizes = ends - starts
+        totals = sum(
+            np.maximum(np.minimum(ends, limits - n + 1) - starts, 0) for n in range(shortest, longest + 1)
+        )
         total = int(np.sum(totals)) + (len(sizes) if self._whole else 0)
         items, item_ends = np.empty(total, np.int32), np.zeros(len(ends), np.int64)
         row, written = 0, 0
         while True:
             row, written, self.known = list_ngrams(
-                symbols, ends, shortest, longest, self._whole, row, written,
+                symbols, starts, ends, limits, shortest, longest, self._whole, row, written,
                 self._keys, self.known, self._secret, self._slots, items, item_ends,
             )  # fmt: skip
             if row == len(ends):
@@ -81,18 +90,88 @@ class _WordSequences:
     """Reads texts as sequences of numbered words."""
 
     def __init__(self, settings: TextSettings) -> None:
-        self._split = TOKENIZERS[settings.tokenizer].make_splitter(lowercase=settings.lowercase)
+        tokenizer = TOKENIZERS[settings.tokenizer]
+        self._split = tokenizer.make_splitter(lowercase=settings.lowercase)
+        # Only of these tokenizers is it known that no word has white space in it.
+        self._cuts = isinstance(tokenizer, Tokenizer) and not tokenizer.skip
         make = make_term_extractor(settings)
         self.numbers = make_vocabulary()
         self._pieces = PieceTable(lambda piece: [self.numbers[word] for word in make(piece)])
 
     def read(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], Ints]:
         """Return the numbers of all words in order, and the end of each text's."""
-        pieces = list(map(self._split, texts))
-        lengths, words = self._pieces.look_up(list(chain.from_iterable(pieces)))
-        ends = np.cumsum(lengths, dtype=np.int64)
-        piece_ends = np.cumsum(list(map(len, pieces)), dtype=np.int64)
-        return words.astype(np.uint32), np.concatenate([[0], ends])[piece_ends]
+        words, sizes = [], np.zeros(len(texts), dtype=np.int64)
+        blocks = [
+            (row, block)
+            for row, text in enumerate(texts)
+            for block in (_cut_text(text) if self._cuts else [text])
+        ]
+        for some in _batch([len(block) for _, block in blocks]):
+            rows = [row for row, _ in blocks[some]]
+            pieces = [self._split(block) for _, block in blocks[some]]
+            lengths, found = self._pieces.look_up(list(chain.from_iterable(pieces)))
+            ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+            piece_ends = np.cumsum(list(map(len, pieces)), dtype=np.int64)
+            np.add.at(sizes, rows, np.diff(ends[piece_ends], prepend=0))
+            words.append(found.astype(np.uint32))
+        return np.concatenate(words or [np.empty(0, np.uint32)]), np.cumsum(sizes)
+
+
+_SPACE = re.compile(r"\s")
+
+
+def _cut_text(text: str) -> Iterator[str]:
+    """Yield a text in blocks, which end before white space."""
+    start = 0
+    while len(text) - start > BLOCK and (found := _SPACE.search(text, start + BLOCK)):
+        yield text[start : found.start()]
+        start = found.start()
+    yield text[start:]
+
+
+def _list_words(text: str, most: int | None) -> Iterator[str]:
+    """Return the first words of a text, divided at white space."""
+    return islice(chain.from_iterable(map(str.split, _cut_text(text))), most)
+
+
+def _batch(sizes: Sequence[int] | Ints) -> Iterator[slice]:
+    """Yield slices of consecutive items that together are hardly larger than a block."""
+    blocks = np.cumsum(sizes) // BLOCK
+    first = 0
+    for end in [*(np.flatnonzero(np.diff(blocks)) + 1).tolist(), len(blocks)]:
+        if end > first:
+            yield slice(first, end)
+        first = end
+
+
+def _cut_rows(ends: Ints, most: int) -> tuple[Ints, Ints, Ints]:
+    """Return the row, start and end of segments of at most `most` items of each row; an empty row has one."""
+    sizes = np.diff(ends, prepend=0)
+    numbers = np.maximum(-(-sizes // most), 1)
+    rows = np.repeat(np.arange(len(ends), dtype=np.int64), numbers)
+    starts = (ends - sizes)[rows] + most * (
+        np.arange(len(rows)) - np.repeat(np.cumsum(numbers) - numbers, numbers)
+    )
+    return rows, starts, np.minimum(starts + most, ends[rows])
+
+
+def _merge_segments(parts: Sequence[ChunkCounts], rows: Ints, documents: int) -> ChunkCounts:
+    """Return the counts of documents, each of which is one or more segments."""
+    lengths, columns, counts = (np.concatenate(each) for each in zip(*map(_list_arrays, parts), strict=True))
+    if len(rows) == documents:
+        return ChunkCounts(lengths, columns, counts)
+    width = int(columns.max(initial=0)) + 1
+    keys, place = np.unique(np.repeat(rows, lengths) * width + columns, return_inverse=True)
+    rows, columns = np.divmod(keys, width)
+    return ChunkCounts(
+        np.bincount(rows, minlength=documents).astype(np.int32),
+        columns.astype(np.int32),
+        np.bincount(place, weights=counts, minlength=len(keys)).astype(np.int32),
+    )
+
+
+def _list_arrays(part: ChunkCounts) -> tuple[NDArray[np.int32], ...]:
+    return part.lengths, part.columns, part.counts
 
 
 class _NumberedPieces(dict[str, int]):
@@ -123,24 +202,41 @@ class _GroupCounter:
         if self._analyzer == "char_wb":
             return self._count_by_word(texts)
         if self._words is None or words is None:
-            words = _encode_characters([" ".join(text.split()[: self._first_words]) for text in texts])
+            words = _encode_characters([_squeeze(text, self._first_words) for text in texts])
         elif self._first_words is not None:
             words = _keep_beginnings(*words, self._first_words)
-        items, ends = self.table.look_up(*words)
-        rows = np.arange(len(texts), dtype=np.int64)
-        return self._count(items, np.concatenate([[0], ends]), rows, rows + 1)
+        symbols, limits = words
+        rows, starts, ends = _cut_rows(limits, BLOCK)
+        parts = []
+        for some in _batch(ends - starts):
+            items, item_ends = self.table.look_up(symbols, starts[some], ends[some], limits[rows[some]])
+            places = np.arange(len(item_ends), dtype=np.int64)
+            parts.append(self._count(items, np.concatenate([[0], item_ends]), places, places + 1))
+        return _merge_segments(parts or [_NO_COUNTS], rows, len(texts))
 
     def _count_by_word(self, texts: Sequence[str]) -> ChunkCounts:
         """Count character n-grams within words; those of each distinct word are listed once."""
-        pieces = [text.split()[: self._first_words] for text in texts]
-        ends = np.cumsum(list(map(len, pieces)), dtype=np.int64)
-        sequence = list(chain.from_iterable(pieces))
-        parts = np.fromiter(map(self._pieces.__getitem__, sequence), np.int64, len(sequence))
+        words = [
+            np.fromiter(map(self._pieces.__getitem__, _list_words(text, self._first_words)), np.int64)
+            for text in texts
+        ]
         if self._pieces.new:
-            items, item_ends = self.table.look_up(*_encode_characters([f" {p} " for p in self._pieces.new]))
-            self._append(items, item_ends)
+            symbols, ends = _encode_characters([f" {piece} " for piece in self._pieces.new])
+            self._append(*self.table.look_up(symbols, np.concatenate([[0], ends[:-1]]), ends, ends))
             self._pieces.new.clear()
-        return self._count(self._items, self._item_ends, parts, ends)
+        sequence = np.concatenate(words or [np.empty(0, np.int64)])
+        # A word has some thirty n-grams.
+        rows, starts, ends = _cut_rows(np.cumsum(list(map(len, words)), dtype=np.int64), BLOCK // 16)
+        counted = [
+            self._count(
+                self._items,
+                self._item_ends,
+                sequence[starts[some][0] : ends[some][-1]],
+                ends[some] - starts[some][0],
+            )
+            for some in _batch(16 * (ends - starts))
+        ]
+        return _merge_segments(counted or [_NO_COUNTS], rows, len(texts))
 
     def _append(self, items: NDArray[np.int32], ends: Ints) -> None:
         """Add the n-grams of new words to those of the words before; the array doubles when it is full."""
@@ -177,6 +273,13 @@ class _GroupCounter:
         return [decoded[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
+def _squeeze(text: str, most: int | None) -> str:
+    """Return the first words of a text, or all, with one space between them."""
+    if most is not None:
+        return " ".join(_list_words(text, most))
+    return " ".join(filter(None, (" ".join(block.split()) for block in _cut_text(text))))
+
+
 def _keep_beginnings(symbols: NDArray[np.uint32], ends: Ints, most: int) -> tuple[NDArray[np.uint32], Ints]:
     """Return at most this many symbols of each row, and the end of each row."""
     lengths = np.diff(ends, prepend=0)
@@ -200,6 +303,7 @@ class NgramCounter:
         self._prepare = _make_character_reader(settings)
         prefixes = [prefix for prefix, _ in settings.field_groups]
         self._counted = [[group.counts_field(prefix) for prefix in prefixes] for group in settings.groups]
+        self._of_characters = any(group.analyzer != "word" for group in settings.groups)
         of_words = any(group.analyzer == "word" for group in settings.groups)
         self._words = [_WordSequences(settings) if of_words else None for _ in settings.field_groups]
         self.counters = [
@@ -214,7 +318,9 @@ class NgramCounter:
             None if words is None else words.read(texts)
             for words, texts in zip(self._words, columns, strict=True)
         ]
-        prepared = [list(map(self._prepare, texts)) for texts in columns]
+        prepared = [
+            list(map(self._prepare, texts)) if self._of_characters else [""] * len(texts) for texts in columns
+        ]
         empty = [""] * len(chunk), (np.empty(0, np.uint32), np.zeros(len(chunk), np.int64))
         fields = list(zip(prepared, sequences, strict=True))
         return [

@@ -12,7 +12,7 @@ import pytest
 from tests.experiment.tune.tuning import read_own, tune, write_questions
 from textcat.experiment.tune.evaluation import PathResult, PathTask
 from textcat.experiment.tune.findings import answer_more_labels, estimate_effects, extrapolate
-from textcat.experiment.tune.search import Journal, Search
+from textcat.experiment.tune.search import Clock, Journal, Search
 from textcat.experiment.tune.space import Configuration, Space
 from textcat.report.tune_page import plot_effects, plot_learning_curve
 
@@ -68,6 +68,34 @@ def test_few_go_on_to_all_folds_and_those_are_the_best_of_their_round(tmp_path: 
     assert [len(each.folds) for each in by_folds] == [5, 3, 3, 1, 1, 1, 1, 1, 1]
     least = min(worth_of(each.configuration) for each in by_folds[:3])
     assert all(worth_of(each.configuration) <= least for each in by_folds[3:])
+
+
+def test_of_equals_the_first_go_on_and_the_strongest_regularization_is_best(tmp_path: Path) -> None:
+    class Equal(Evaluator):
+        def evaluate(self, configuration: Configuration, fold: int | None, costs: Any) -> PathResult:
+            return PathResult({cost: {"default": 80.0, "shared": 80.0} for cost in costs}, 0.0, 0.0)
+
+    search = search_with(tmp_path, Equal(), most=9)
+    assert [len(each.folds) for each in search.candidates] == [5, 3, 3, 1, 1, 1, 1, 1, 1]
+    assert search.best is search.candidates[0]
+    assert search.best.find_best() == (
+        search.evaluator.space.list_costs(search.best.configuration)[0],
+        "default",
+        80.0,
+    )
+
+
+@pytest.mark.parametrize(("below", "folds"), [(0.9, 3), (1.0, 1)])
+def test_a_point_below_the_best_so_far_none_goes_on(below: float, folds: int, tmp_path: Path) -> None:
+    class Later(Evaluator):
+        def evaluate(self, configuration: Configuration, fold: int | None, costs: Any) -> PathResult:
+            self.calls.append((configuration.name, fold, tuple(costs)))
+            first = {name for name, _, _ in self.calls}
+            value = 80.0 if len(first) <= 9 else 80.0 - below
+            return PathResult({cost: {"default": value} for cost in costs}, 0.0, 0.0)
+
+    search = search_with(tmp_path, Later(), most=18)
+    assert {len(each.folds) for each in search.candidates[9:]} == {1, folds} | ({5} if folds > 1 else set())
 
 
 @pytest.mark.parametrize(
@@ -138,6 +166,82 @@ def test_time_cuts_the_list_and_changes_nothing_else(tmp_path: Path) -> None:
     assert 30 <= len(evaluator.calls) <= 41
     tried = [each.configuration for each in search.candidates]
     assert tried == [each.configuration for each in whole.candidates][: len(tried)]
+
+
+class Look:
+    """Counting characters takes 100 s, other n-grams 5 s; training takes 1 s for each C."""
+
+    number = 8
+
+    def __init__(self, clock: Spent) -> None:
+        self.clock, self.counted = clock, set[str]()
+
+    def expect_counting(self, configuration: Configuration, *, missing: bool = False) -> float:
+        chosen = configuration.chosen
+        costs = {chosen["characters"]: 0 if chosen["characters"] == "none" else 100}
+        costs[chosen["words"]] = 0 if chosen["words"] == "1" else 5
+        return sum(cost for name, cost in costs.items() if not missing or name not in self.counted)
+
+    def expect_fit(self, configuration: Configuration) -> float:
+        return 1.0
+
+
+class Spent(Clock):
+    """A clock that paths move."""
+
+    seconds = 0.0
+
+    @property
+    def elapsed(self) -> float:
+        return self.seconds
+
+
+class Costly(Evaluator):
+    """Paths take as long as they are expected to take."""
+
+    look: Look
+
+    def evaluate(self, configuration: Configuration, fold: int | None, costs: Any) -> PathResult:
+        once = self.look.expect_counting(configuration, missing=True)
+        self.look.counted |= {configuration.chosen["words"], configuration.chosen["characters"]}
+        spent = once + len(costs)
+        self.look.clock.seconds += spent
+        return PathResult(super().evaluate(configuration, fold, costs).values, spent, spent, once, once)
+
+
+def search_for(seconds: float, spent: float, folder: Path) -> Search:
+    clock, evaluator = Spent(), Costly()
+    clock.seconds, evaluator.look = spent, Look(clock)
+    search = Search(
+        evaluator, Journal(folder / "j.json", "k"), 1, None, seconds, None, 11.0, clock, evaluator.look
+    )  # type: ignore[arg-type]
+    search.run()
+    return search
+
+
+def test_configurations_that_do_not_fit_into_the_time_are_passed_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kinds = []
+    for limit in (60.0, 400.0):
+        search = search_for(limit, 2.0, tmp_path / str(limit))
+        best = search.best
+        assert best is not None and search.stopped_by == "time"
+        # Counts are joined once more for the final model, which takes about eleven times a path.
+        assert search.elapsed + search.look.expect_counting(best.configuration) + 11.0 <= limit  # type: ignore[union-attr]
+        assert len(search.candidates) > 5
+        kinds.append({each.configuration.chosen["characters"] for each in search.candidates})
+    assert kinds[0] == {"none"} < kinds[1]
+    assert not caplog.records
+
+
+def test_where_no_time_is_left_the_simplest_configuration_is_measured_and_its_cost_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    search = search_for(10.0, 9.5, tmp_path)
+    assert [each.configuration for each in search.candidates] == [search.evaluator.space.simplest]
+    assert "The limit of 10 s cannot be kept: 10 s are over" in caplog.text
+    assert "take about 16 s" in caplog.text
 
 
 @pytest.mark.parametrize("short", [True, False])
@@ -295,10 +399,11 @@ def test_the_time_of_counting_is_not_expected_of_other_paths(tmp_path: Path, by_
     class Timed(Search):
         @property
         def elapsed(self) -> float:
-            return self.processor_spent if self.by_processor else self.spent
+            return self.processor_spent if self.clock.by_processor else self.spent
 
     journal = Journal(tmp_path / "j.json", "k")
-    search = Timed(CountsAtFirst(), journal, 1, None, 90.0, None, 3.0, 0.0, by_processor)  # type: ignore[arg-type]
+    clock = Clock(by_processor=by_processor)
+    search = Timed(CountsAtFirst(), journal, 1, None, 90.0, None, 3.0, clock)  # type: ignore[arg-type]
     search.run()
     assert search.stopped_by == "time"
     assert len(search.candidates) >= 5

@@ -21,9 +21,11 @@ from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.block_outcome import read_decisions
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.experiment.tune import documents as tune_documents
+from textcat.experiment.tune import session
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator
-from textcat.experiment.tune.findings import measure_calibration_of_folds
+from textcat.experiment.tune.findings import measure_calibration_of_folds, measure_learning_curve
+from textcat.experiment.tune.search import Journal
 from textcat.experiment.tune.space import Configuration, Space
 from textcat.linear.training import ALGORITHMS
 from textcat.serving.categorizer import Categorizer
@@ -87,8 +89,10 @@ def test_a_search_without_time_has_a_learning_curve_of_whole_folds(
     monkeypatch.setattr(Evaluator, "has_small_fold", True)
     experiment = read_own(write_questions(tmp_path / "questions.csv", documents=600))
     result = tune(tmp_path, experiment, seconds=0.0)
-    curve, evaluator = result.report["learning_curve"], result.search.evaluator
-    assert result.report["best"]["measured_folds"] == 0
+    assert result.report["learning_curve"] is None and result.report["left_out"] == "time"
+    evaluator, best = result.search.evaluator, result.search.best
+    assert best is not None and result.report["best"]["measured_folds"] == 0
+    curve = measure_learning_curve(evaluator, best, result.held_out).as_dict()
     assert curve["documents"] == [33, 66, 134, 266]
     whole = [
         evaluator.measure(result.held_out.scores[part[1]], part)["default"] for part in evaluator.folds[:2]
@@ -218,37 +222,48 @@ def test_a_search_that_was_stopped_continues_to_the_same_answer(
     assert _without_path(tmp_path / "a") == _without_path(tmp_path / "b")
 
 
-def test_another_seed_or_metric_does_not_read_the_journal(tmp_path: Path) -> None:
-    experiment = read_own(write_questions(tmp_path / "questions.csv", several=True))
-    keys = set()
-    for settings in ({}, {"seed": 2}, {"metric": "macro.f1"}, {"metric": "p@3"}):
-        result = tune(tmp_path, experiment, configurations=1, **settings)
-        keys.add(json.loads((tmp_path / "out" / "journal.json").read_text())["key"])
-        assert result.report["metric"] == settings.get("metric", "micro.f1")
-    assert len(keys) == 4
-
-
-def test_changed_stop_words_or_another_solver_do_not_read_the_journal(
+def test_whatever_decides_a_value_is_in_the_key_of_the_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = tmp_path / "words.txt"
-    experiment = read_own(write_questions(tmp_path / "questions.csv"))
+    table, words = write_questions(tmp_path / "questions.csv", several=True), tmp_path / "words.txt"
+    experiment = read_own(table)
     text = experiment.text.model_copy(update={"stop_list": str(words)})
     experiment = experiment.model_copy(update={"text": text})
-    keys = []
+    words.write_text("the\n")
 
-    def add_key(content: str) -> None:
-        words.write_text(content)
-        tune(tmp_path, experiment, configurations=1)
-        keys.append(json.loads((tmp_path / "out" / "journal.json").read_text())["key"])
+    class OpenedError(Exception):
+        """The journal is asked for: nothing is measured."""
 
-    add_key("the\n")
-    add_key("the\n")
-    assert len(set(keys)) == 1
-    add_key("which\n")
-    monkeypatch.setitem(ALGORITHMS, "fast", replace(ALGORITHMS["fast"], version=99))
-    add_key("which\n")
-    assert len(set(keys)) == 3
+    def refuse(_path: Path, key: str) -> None:
+        raise OpenedError(key)
+
+    monkeypatch.setattr(Journal, "open", refuse)
+
+    def read_key(**settings: Any) -> str:
+        with pytest.raises(OpenedError) as opened:
+            tune(tmp_path, experiment, **settings)
+        return str(opened.value.args[0])
+
+    read_space, keys = Space.read, [read_key()]
+    # What only ends a search earlier is no part of it.
+    assert read_key(configurations=9) == read_key(seconds=5.0) == keys[0]
+    keys += [
+        read_key(**each) for each in ({"seed": 2}, {"metric": "macro.f1"}, {"metric": "p@3"}, {"folds": 4})
+    ]
+    for change in (
+        lambda: monkeypatch.setattr(session.textcat, "__version__", "0"),
+        lambda: monkeypatch.setattr(session, "SEARCH_TOLERANCE", 0.5),
+        lambda: monkeypatch.setattr(Evaluator, "rules", ("default",)),
+        lambda: monkeypatch.setattr(
+            Space, "read", lambda **which: replace(read_space(**which), first_rung_words=7)
+        ),
+        lambda: monkeypatch.setitem(ALGORITHMS, "fast", replace(ALGORITHMS["fast"], version=99)),
+        lambda: words.write_text("which\n"),
+        lambda: table.write_text(table.read_text().replace("machine", "engine")),
+    ):
+        change()
+        keys.append(read_key())
+    assert len(set(keys)) == len(keys)
 
 
 def test_an_interrupt_keeps_the_best_so_far(tmp_path: Path) -> None:

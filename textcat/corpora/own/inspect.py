@@ -42,6 +42,8 @@ from textcat.yaml_reader import list_first
 _LENIENT = {"malformed": "skip", "encoding": "replace"}
 _RATIO = 4
 MANY_LABELS = 50
+# With more labels, all weights and held-out scores take too much memory: see docs/decisions.md.
+THOUSANDS = 1000
 # With more documents times labels than this, the scores of a document's labels are not in memory at once.
 MOST_SCORES = 20_000_000
 
@@ -75,6 +77,11 @@ class Inspection:
     def many_labels(self) -> bool:
         """Whether documents have several labels of more than MANY_LABELS, so that their ranking is measured."""
         return not self.single_label and self.counts.number_of_categories > MANY_LABELS
+
+    @property
+    def thousands(self) -> bool:
+        """Whether there are so many labels that small weights are dropped."""
+        return self.counts.number_of_categories > THOUSANDS
 
     @property
     def at_least_one(self) -> bool:

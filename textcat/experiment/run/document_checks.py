@@ -24,6 +24,7 @@ from textcat.evaluation.measures import count_positives
 from textcat.experiment.context import RunContext, Step
 from textcat.experiment.run.plan import STAGES, Chain, Plan
 from textcat.experiment.spec.experiment import CorpusSettings, Experiment
+from textcat.experiment.steps.features import keeps_all_features
 from textcat.experiment.steps.vectorize import count_names, read_labels, read_selection
 from textcat.store.arrays import is_large, read_array, read_json, read_matrix
 from textcat.text.tokenizers import reads_latin_only
@@ -34,6 +35,8 @@ log = logging.getLogger(__name__)
 # Warn of a larger share of documents without a term.
 MOST_EMPTY = 0.05
 SHOWN = 3
+# Warn of weights that take more memory.
+MOST_WEIGHT_BYTES = 2_000_000_000
 
 
 class DocumentChecks:
@@ -54,10 +57,35 @@ class DocumentChecks:
                 check_single_label(self._plan.experiment, folder)
                 if self._plan.experiment.corpus.name in OWN_FORMATS and chain.repeat == 0:
                     check_categories(self._plan.experiment, folder)
+                if self._until not in ("tokenize", "select"):
+                    self._warn_of_size(folder, key)
             if chain.repeat == 0 and _list_document_steps(chain, self._until)[-1].recipe.key == key:
                 self._warn(
                     count_empty_documents(chain, self._plan.experiment.corpus, self._context, self._until)
                 )
+
+    def _warn_of_size(self, folder: Path, key: str) -> None:
+        """Say how much memory the weights of the runs on these vectors take, if it is much."""
+        features = read_matrix(folder, "train", mapped=is_large(folder, "train")).shape[1]
+        labels = len(read_json(folder, "categories"))
+        if 8 * features * labels <= MOST_WEIGHT_BYTES:
+            return
+        whole = [
+            chain.run
+            for chain in self._plan.chains
+            if chain.vectorized.recipe.key == key
+            and chain.repeat == 0
+            and "prune" not in chain.settings.parameters
+            and chain.settings.learner != "label_tree"
+            and keeps_all_features(chain.settings.selection)
+            and chain.settings.projection is None
+        ]
+        if whole:
+            log.warning(
+                "Warning: %s: %s features x %s labels are %.1f GB of weights. `parameters: {prune: 0.02}` drops most "
+                "of them, and `learner: label_tree` is faster.",
+                ", ".join(whole), f"{features:,}", f"{labels:,}", 8e-9 * features * labels,
+            )  # fmt: skip
 
     def _warn(self, empty: EmptyDocuments) -> None:
         if empty.share > MOST_EMPTY and empty.remedy not in self._warned:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from textcat.corpora import Corpus, VectorCorpus, list_vector_corpora, open_corpus, open_vectors
-from textcat.corpora.document import CountingCorpus, StreamedCorpus, count_labels
+from textcat.corpora.document import CountingCorpus, Document, StreamedCorpus, count_labels
 from textcat.experiment.context import RunContext, Step
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fetch import verify_documents
@@ -89,10 +89,15 @@ def make_tokenize_step(
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
 
 
+def stream_documents(opened: Corpus) -> Iterator[Document]:
+    """Yield the training and test documents of a collection in one pass."""
+    stream = opened.stream() if isinstance(opened, StreamedCorpus) else opened.documents()
+    return (document for document in stream if document.split != "unused")
+
+
 def _count_terms(opened: Corpus, text: TextSettings, context: RunContext, *, keeps_texts: bool) -> Counts:
     """Count the terms and find the categories in one pass over the documents."""
-    stream = opened.stream() if isinstance(opened, StreamedCorpus) else opened.documents()
-    documents = (document for document in stream if document.split != "unused")
+    documents = stream_documents(opened)
     done = 0
 
     def report(more: int) -> None:

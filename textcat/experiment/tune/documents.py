@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, compress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from textcat.corpora import OWN_TEXT_FORMATS, list_vector_corpora
+from textcat.corpora import OWN_TEXT_FORMATS, list_vector_corpora, open_corpus
+from textcat.corpora.document import Document
 from textcat.corpora.own.documents import LABEL_NAME
 from textcat.errors import UsageError
 from textcat.evaluation.measures import make_dense_labels
@@ -22,9 +23,16 @@ from textcat.experiment.context import RunContext, Step
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.features import find_equal_documents
 from textcat.experiment.steps.fetch import fetch_documents
-from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts, write_counts
+from textcat.experiment.steps.tokenize import (
+    Counts,
+    make_tokenize_step,
+    read_counts,
+    stream_documents,
+    write_counts,
+)
 from textcat.experiment.steps.vectorize import divide_documents
 from textcat.splits import RowNumbers, make_folds
+from textcat.text.counting import count_terms
 from textcat.text.text_settings import COUNTING_KEYS, TermGroup
 from textcat.text.vectorizer import Vectorizer, VectorSettings
 
@@ -125,8 +133,40 @@ class TrainingDocuments:
         counted = _select_counting(group)
         key = counted.model_dump_json()
         if key not in self._counts:
-            self._counts[key] = read_counts(self.make_step([counted]).build_folder(self.context))
+            whole = self._counts.get(counted.model_copy(update={"minimum_documents": 1}).model_dump_json())
+            self._counts[key] = (
+                read_counts(self.make_step([counted]).build_folder(self.context))
+                if whole is None or counted.bits
+                else _keep_frequent(whole, counted.minimum_documents)
+            )
         return self._counts[key]
+
+    def has_counts(self, group: TermGroup) -> bool:
+        """Return whether the counts of a group need no text: they are in memory or in the cache, or part of others."""
+        counted = _select_counting(group)
+        whole = counted.model_copy(update={"minimum_documents": 1})
+        known = {counted.model_dump_json(), *([] if counted.bits else [whole.model_dump_json()])}
+        return (
+            bool(known & self._counts.keys())
+            or self.context.store.find(self.make_step([counted]).recipe) is not None
+        )
+
+    def read_sample(self, characters: int) -> list[Document]:
+        """Return the first documents, whose texts together have about this many characters."""
+        corpus = self.experiment.corpus
+        opened = open_corpus(corpus.name, self.folder, split=corpus.split or None, **corpus.options)
+        found: list[Document] = []
+        for document in stream_documents(opened):
+            found.append(document)
+            characters -= sum(map(len, document.fields.values()))
+            if characters <= 0:
+                break
+        return found
+
+    def count_sample(self, sample: Sequence[Document], group: TermGroup) -> int:
+        """Count a group in some documents; return the number of different terms of each, summed over documents."""
+        text = self.experiment.text.model_copy(update={"groups": (_select_counting(group),)})
+        return int(count_terms(sample, text, missing_fields=True).counts.nnz)
 
     def make_step(self, groups: Sequence[TermGroup]) -> Step:
         """Return the step that counts groups; vectors have none."""
@@ -143,9 +183,11 @@ class TrainingDocuments:
 
     def store_counts(self, groups: Sequence[TermGroup]) -> None:
         """Put the counts of several groups into the cache, from those of each, so that no text is read again."""
-        parts = [self.count(group) for group in groups]
         replace(
-            self.make_step(groups), make=lambda _, target: write_counts(target, _join_counts(parts))
+            self.make_step(groups),
+            make=lambda _, target: write_counts(
+                target, _join_counts([self.count(group) for group in groups])
+            ),
         ).build_artifact(self.context)
 
     @cached_property
@@ -220,6 +262,19 @@ class TrainingDocuments:
 def _select_counting(group: TermGroup) -> TermGroup:
     """Return the group with only what decides its counts."""
     return TermGroup(**group.model_dump(include=set(COUNTING_KEYS)))
+
+
+def _keep_frequent(counts: Counts, minimum: int) -> Counts:
+    """Return the counts of the terms that occur in at least `minimum` documents, as if others had not been counted."""
+    documents = counts.documents
+    frequent = np.bincount(documents.counts.indices, minlength=len(documents.terms)) >= minimum
+    kept = replace(
+        documents,
+        counts=csr_array(documents.counts[:, np.flatnonzero(frequent)]),
+        terms=list(compress(documents.terms, frequent)),
+        group_ends=(int(frequent.sum()),),
+    )
+    return replace(counts, documents=kept)
 
 
 def _join_counts(parts: Sequence[Counts]) -> Counts:

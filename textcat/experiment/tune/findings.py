@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -221,20 +221,29 @@ def _has_option(candidate: Candidate, choice: str, option: str) -> bool:
     return choice not in configuration.idle_choices and configuration.chosen[choice] == option
 
 
-def collect_findings(search: Search, best: Candidate, held_out: HeldOut) -> dict[str, Any]:
-    """Return all findings as JSON-able data."""
+NO_FINDINGS: dict[str, Any] = {
+    "effects": {}, "confusions": [], "label_errors": [], "calibration": None, "learning_curve": None, "left_out": "",
+}  # fmt: skip
+
+
+def list_findings(
+    search: Search, best: Candidate, held_out: HeldOut
+) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield each finding's name and the function that makes its JSON-able data; the last one takes longest."""
     evaluator = search.evaluator
     documents = evaluator.documents
     labels, single = documents.labels[: documents.number], evaluator.single_label
-    found: dict[str, Any] = {"effects": estimate_effects(search)}
-    found["learning_curve"] = measure_learning_curve(evaluator, best, held_out).as_dict()
-    found["confusions"] = list_confusions(held_out, labels, documents.categories) if single else []
+    yield "effects", lambda: estimate_effects(search)
+    if single:
+        yield "confusions", lambda: list_confusions(held_out, labels, documents.categories)
     calibration = make_calibration_settings(evaluator)
-    if calibration is None:
-        return {**found, "label_errors": [], "calibration": None}
-    probabilities = calibrate_held_out(calibration, held_out.scores, labels, held_out.folds)
-    found["label_errors"] = list_label_errors(
-        probabilities, labels, documents.ids, documents.categories, single_label=single
-    )
-    found["calibration"] = measure_calibration_of_folds(probabilities, labels, single_label=single)
-    return found
+    if calibration is not None:
+        probabilities = calibrate_held_out(calibration, held_out.scores, labels, held_out.folds)
+        yield (
+            "label_errors",
+            lambda: list_label_errors(
+                probabilities, labels, documents.ids, documents.categories, single_label=single
+            ),
+        )
+        yield "calibration", lambda: measure_calibration_of_folds(probabilities, labels, single_label=single)
+    yield "learning_curve", lambda: measure_learning_curve(evaluator, best, held_out).as_dict()

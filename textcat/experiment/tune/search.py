@@ -4,7 +4,8 @@ Rounds follow one another while there is time. Each draws new configurations (sp
 so far and random ones), measures them on the first rung and lets one in three go on to the next. The first
 configuration with a loss is measured for all values of C, later ones for the best C so far, and other values are tried
 for a new best.
-What is drawn depends on the seed and on values measured before, never on the clock: time only cuts the list.
+What is drawn depends on the seed and on values measured before, never on the clock: time only cuts the list, and passes
+over configurations whose counts, search and final model do not fit into what is left of it.
 
 The journal of a search has every measured path, so that a search that was stopped continues where it was.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,10 +25,29 @@ from typing import Any, Protocol
 
 from textcat.errors import BadDataError
 from textcat.experiment.tune.evaluation import Evaluator, PathResult, PathTask
+from textcat.experiment.tune.first_look import FirstLook
 from textcat.experiment.tune.space import Configuration
 from textcat.store.files import write_atomically
 
+log = logging.getLogger(__name__)
+
 JOURNAL_FORMAT = 1
+
+
+class Clock:
+    """The seconds since a session began: of the clock, or with `by_processor` of this process's processor."""
+
+    def __init__(self, *, by_processor: bool = False) -> None:
+        self.by_processor = by_processor
+        self._started = self._read()
+
+    def _read(self) -> float:
+        return time.process_time() if self.by_processor else time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        """The seconds so far."""
+        return self._read() - self._started
 
 
 def make_journal_key(facts: Mapping[str, Any]) -> str:
@@ -71,6 +92,8 @@ class Journal:
 
 # A configuration this far (in percent) below the best so far on the same folds does not go on.
 HOPELESS = 1.0
+# After this many draws of configurations none of which fits into the time left, the search ends.
+MOST_DRAWS = 20
 # Held-out documents of the first rung: with fewer, chance decides which configurations go on.
 LEAST_HELD_OUT = 1000
 
@@ -138,24 +161,19 @@ class Search:
     seconds: float | None = None
     listener: SearchListener | None = None
     reserved_fits: float = 0.0
-    elapsed_before: float = 0.0
-    by_processor: bool = False
+    clock: Clock = field(default_factory=Clock)
+    look: FirstLook | None = None
     candidates: list[Candidate] = field(default_factory=list)
+    passed_over: list[Configuration] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
     spent: float = 0.0
     processor_spent: float = 0.0
     stopped_by: str = ""
 
-    def __post_init__(self) -> None:
-        self._started = self._read_clock() - self.elapsed_before
-
-    def _read_clock(self) -> float:
-        return time.process_time() if self.by_processor else time.monotonic()
-
     @property
     def elapsed(self) -> float:
-        """Seconds since the search was made, and those before it."""
-        return self._read_clock() - self._started
+        """Seconds since the session began."""
+        return self.clock.elapsed
 
     @property
     def rungs(self) -> list[list[int | None]]:
@@ -188,17 +206,11 @@ class Search:
 
     def _run_round(self, number: int) -> bool:
         """Run one round; return False when nothing is left to do."""
-        space = self.evaluator.space
-        tried = [each.configuration for each in self.candidates]
-        best = self.best.configuration if self.best else None
-        drawn = space.draw_round(number, self.seed, tried, best)
-        if self.most is not None:
-            drawn = drawn[: max(self.most - len(tried), 0)]
+        drawn = self._draw_round(number)
         if not drawn:
-            self.stopped_by = "configurations" if self.most is not None else "space"
             return False
         before = self.best
-        entrants = [Candidate(each, len(tried) + place) for place, each in enumerate(drawn)]
+        entrants = [Candidate(each, len(self.candidates) + place) for place, each in enumerate(drawn)]
         for rung in self.rungs:
             if not self._measure_rung(entrants, rung):
                 self.stopped_by = "time"
@@ -208,6 +220,59 @@ class Search:
             self.stopped_by = "time"
             return False
         return True
+
+    def _draw_round(self, number: int) -> list[Configuration]:
+        """Return the configurations of a round that fit into the time left; none if the search ends."""
+        tried = [each.configuration for each in self.candidates]
+        best = self.best.configuration if self.best else None
+        for _ in range(MOST_DRAWS):
+            known = [*tried, *self.passed_over]
+            drawn = self.evaluator.space.draw_round(number, self.seed, known, best)
+            if self.most is not None:
+                drawn = drawn[: max(self.most - len(tried), 0)]
+            if not drawn:
+                self.stopped_by = "configurations" if self.most is not None else "space"
+                return []
+            if kept := self._keep_affordable(drawn):
+                return kept
+        self.stopped_by = "time"
+        return []
+
+    def _keep_affordable(self, drawn: list[Configuration]) -> list[Configuration]:
+        """Return the configurations whose counts, search and final model fit into the time left.
+
+        If the first fits of none, return the simplest configuration, and warn if its time is not left either.
+        """
+        if self.seconds is None or self.look is None:
+            return drawn
+        left, look = self.seconds - self.elapsed, self.look
+        expected = {each: self._expect_session(each, look) for each in drawn}
+        if self.best is not None or min(expected.values()) <= left:
+            self.passed_over += [each for each in drawn if expected[each] > left]
+            return [each for each in drawn if expected[each] <= left]
+        simplest = self.evaluator.space.simplest
+        needed = self._expect_session(simplest, look)
+        if needed > left:
+            log.warning(
+                "The limit of %.0f s cannot be kept: %.0f s are over, and the simplest configuration and its final "
+                "model take about %.0f s.",
+                self.seconds, self.elapsed, needed,
+            )  # fmt: skip
+        return [simplest]
+
+    def _expect_session(self, configuration: Configuration, look: FirstLook) -> float:
+        """Return the expected seconds of counting for a configuration, its first rung and what follows the search."""
+        first, costs = self.rungs[0], self.evaluator.space.list_costs(configuration)
+        share = sum(
+            len((self.evaluator.small if each is None else self.evaluator.folds[each])[0]) for each in first
+        )
+        fits = self.reserved_fits + len(costs) * share / look.number
+        counting = look.expect_counting(configuration)
+        return (
+            look.expect_counting(configuration, missing=True)
+            + counting
+            + fits * look.expect_fit(configuration)
+        )
 
     def _measure_rung(self, entrants: list[Candidate], folds: Sequence[int | None]) -> bool:
         """Measure candidates on some folds; return False if there is no time for all.
@@ -304,8 +369,14 @@ class Search:
             self._estimate_seconds(each, 0) for each in self._list_alike(self.best)
         )
         # Joining, storing and weighting the counts of all documents takes up to as long as counting them.
-        paths = [path for each in self.candidates for path in each.paths.values()]
-        counting = sum(path.processor_preparing if self.by_processor else path.preparing for path in paths)
+        if self.look is not None:
+            expected += self.look.expect_counting(candidate.configuration, missing=True)
+            counting = max(self.look.expect_counting(each.configuration) for each in (self.best, candidate))
+        else:
+            paths = [path for each in self.candidates for path in each.paths.values()]
+            counting = sum(
+                path.processor_preparing if self.clock.by_processor else path.preparing for path in paths
+            )
         return self.elapsed + expected + reserved + counting < self.seconds
 
     def _estimate_seconds(self, candidate: Candidate, fold: int | None) -> float:
@@ -324,17 +395,23 @@ class Search:
         if candidate.paths:
             return scale * self._get_seconds(next(iter(candidate.paths.values())))
         same = [
-            self._get_seconds(path)
+            self._get_seconds(path) * self._compare_sizes(candidate, each)
             for each in self.candidates
             for key, path in each.paths.items()
             if key == fold
         ]
         return max(same[-3:], default=0.0)
 
+    def _compare_sizes(self, one: Candidate, other: Candidate) -> float:
+        """Return how much longer one is expected to train than the other: by the number of their features' counts."""
+        if self.look is None:
+            return 1.0
+        return self.look.expect_fit(one.configuration) / self.look.expect_fit(other.configuration)
+
     def _get_seconds(self, path: PathResult) -> float:
         """Return the seconds of a path for each C, without those in which documents were counted."""
-        spent = path.processor_seconds if self.by_processor else path.seconds
-        once = path.processor_preparing if self.by_processor else path.preparing
+        spent = path.processor_seconds if self.clock.by_processor else path.seconds
+        once = path.processor_preparing if self.clock.by_processor else path.preparing
         return (spent - once) / len(path.values)
 
     def _note(self, candidate: Candidate, fold: int | None, result: PathResult) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +17,14 @@ import textcat
 from textcat.errors import UsageError
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Plan
+from textcat.experiment.run.results import collect_results
+from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.tune.documents import SINGLE_WORDS, TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator, choose_metric
-from textcat.experiment.tune.findings import collect_findings
-from textcat.experiment.tune.search import Candidate, Journal, Search, SearchListener, make_journal_key
+from textcat.experiment.tune.findings import NO_FINDINGS, list_findings
+from textcat.experiment.tune.first_look import FirstLook
+from textcat.experiment.tune.search import Candidate, Clock, Journal, Search, SearchListener, make_journal_key
 from textcat.experiment.tune.space import SEARCH_TOLERANCE, Space
 from textcat.experiment.tune.tuned import (
     FILE,
@@ -25,11 +32,12 @@ from textcat.experiment.tune.tuned import (
     HeldOut,
     compute_held_out,
     make_experiment,
-    run_tuned,
     write_experiment,
 )
 from textcat.linear.training import ALGORITHMS
 from textcat.store.files import write_atomically
+
+log = logging.getLogger(__name__)
 
 JOURNAL_FILE, REPORT_FILE = "journal.json", "tune.json"
 # What follows the search takes about as long as training the best configuration this often in the search: training on
@@ -41,7 +49,7 @@ FITS_AFTER_SEARCH = 11.0
 class TuneSettings:
     """The options of a session; `configurations` and `seconds` of None mean no limit.
 
-    `by_processor`: the limit is seconds of processor instead of the clock.
+    The limit is for the whole session, final model included; `by_processor`: seconds of processor, not of the clock.
     """
 
     metric: str | None = None
@@ -50,6 +58,8 @@ class TuneSettings:
     seconds: float | None = None
     seed: int = 1
     by_processor: bool = False
+    # How often the caller trains the final model.
+    trainings: int = 1
 
 
 @dataclass(frozen=True)
@@ -70,32 +80,75 @@ def tune_experiment(
     output: Path,
     listener: SearchListener | None = None,
     report_step: Callable[[str], None] = lambda what: None,
+    keep_model: Callable[[Plan], None] = lambda plan: None,
+    clock: Clock | None = None,
 ) -> TuneResult:
-    """Search the best configuration for an experiment's documents and write tuned.yaml and tune.json."""
-    processor, started = time.process_time(), time.monotonic()
+    """Search the best configuration for an experiment's documents, and write tuned.yaml.
+
+    `keep_model` is called as soon as the model is trained; what follows is left out where the time is over or the user
+    interrupts. `clock` has the seconds that the caller spent before.
+    """
+    processor, clock = time.process_time(), clock or Clock(by_processor=settings.by_processor)
     report_step("Counting words")
     documents = TrainingDocuments.read(base, context)
     evaluator = _make_evaluator(documents, settings, context)
     key = make_journal_key(_list_key_facts(base, documents, evaluator, settings))
     journal = Journal.open(output / JOURNAL_FILE, key)
-    used = time.process_time() - processor if settings.by_processor else time.monotonic() - started
+    looks = settings.seconds is not None and not documents.is_vectors
     search = Search(
         evaluator, journal, settings.seed, settings.configurations, settings.seconds, listener,
-        FITS_AFTER_SEARCH, used, settings.by_processor,
+        FITS_AFTER_SEARCH * settings.trainings, clock, FirstLook.take(evaluator, clock) if looks else None,
     )  # fmt: skip
     search.run()
     best = search.best
     if best is None:
         raise UsageError("no configuration was tried", where="--configurations", hint="Allow one or more.")
-    report_step("Training the best configuration on all training documents")
-    held_out, experiment = _choose_thresholds(base, context, evaluator, best, settings, output)
-    report_step("Evaluating on the test documents")
-    plan, results = run_tuned(experiment, context)
-    report_step("Measuring the learning curve and calibration")
-    report = _make_report(search, documents, held_out, results, settings)
-    report |= collect_findings(search, best, held_out)
+    with _hold_interrupt_back() as interrupts:
+        report_step("Training the best configuration on all training documents")
+        held_out, experiment = _choose_thresholds(base, context, evaluator, best, settings, output)
+        keep_model(run_experiment(experiment, context, "train")[0])
+        report_step("Evaluating on the test documents")
+        # The only time that test documents are looked at.
+        plan, _ = run_experiment(experiment, context, "evaluate")
+        report = _make_report(search, documents, held_out, collect_results(plan, context), settings)
+    report_step("Measuring calibration and the learning curve")
+    report |= NO_FINDINGS
+    try:
+        if interrupts:
+            raise KeyboardInterrupt
+        for name, find in list_findings(search, best, held_out):
+            # The learning curve trains more models.
+            if name == "learning_curve" and settings.seconds is not None and clock.elapsed > settings.seconds:
+                report["left_out"] = "time"
+            else:
+                report[name] = find()
+    except KeyboardInterrupt:
+        report["left_out"] = "interrupt"
+        log.warning("Ctrl-C: the learning curve and figures are left out; the model is kept.")
     report["processor_seconds"]["all"] = round(time.process_time() - processor, 2)
+    report["seconds"]["all"] = round(clock.elapsed, 2)
     return TuneResult(experiment, plan, search, held_out, report)
+
+
+@contextmanager
+def _hold_interrupt_back() -> Iterator[list[int]]:
+    """Note the first Ctrl-C of a block in the list that is yielded, and raise the second."""
+    noted: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        if noted:
+            raise KeyboardInterrupt
+        noted.append(number)
+
+    of_python = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not of_python or threading.current_thread() is not threading.main_thread():
+        yield noted
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def write_report(report: dict[str, Any], output: Path) -> Path:

@@ -110,6 +110,19 @@ class Space:
             *(data[key] for key in ("first_rung_words", "round", "neighbours", "reduction")),
         )
 
+    @property
+    def simplest(self) -> Configuration:
+        """The first configuration with the fewest terms: single words, which are counted for every search."""
+        few = {"words", FIRST_WORDS, "characters", "minimum documents"}
+        return self.normalize(
+            Configuration(
+                tuple(
+                    (choice, next(iter(self.choices[choice])) if choice in few else option)
+                    for choice, option in self.first[0].options
+                )
+            )
+        )
+
     @cached_property
     def all(self) -> list[Configuration]:
         """Every configuration once; choices without effect have their first option."""

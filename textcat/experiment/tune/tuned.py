@@ -13,8 +13,6 @@ import yaml
 from numpy.typing import NDArray
 
 from textcat.experiment.context import RunContext
-from textcat.experiment.run.plan import Plan
-from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import load_experiment
@@ -142,9 +140,3 @@ def compute_held_out(
     chosen = make_threshold_settings(best, scores, labels, folds=folds)
     settings = chosen.model_dump(mode="json", exclude_defaults=True)
     return HeldOut(scores, decided[best], numbers, values, best), settings
-
-
-def run_tuned(experiment: Experiment, context: RunContext) -> tuple[Plan, dict[str, Any]]:
-    """Run the tuned experiment up to its evaluation: the only time that test documents are looked at."""
-    plan, _ = run_experiment(experiment, context, "evaluate")
-    return plan, collect_results(plan, context)
