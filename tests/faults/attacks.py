@@ -20,13 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from tests.faults import test_fetching as web
 from tests.faults import test_hostile_matrices as matrices
 from tests.faults.kills import die_at, kill_many, unsound_artifacts
-from tests.faults.test_broken_tables import BAD as BAD_BYTE
-from tests.faults.test_broken_tables import read as read_table
 from tests.faults.test_changed_documents import change_in_place
 from tests.faults.test_odd_archives import unpack, write_tar, write_zip
 from tests.faults.test_workers import _workers_of
@@ -39,7 +36,6 @@ from tests.faults.workplace import (
     textcat_in_child,
 )
 from tests.serving.small_model import platt, small_model
-from textcat.cli.main import group
 from textcat.compile import _is_whole, compile_kernel
 from textcat.corpora import fetch_corpus
 from textcat.corpora.fetch.collection import find_fetched
@@ -262,17 +258,6 @@ def kill_fetches(setting: Setting, tries: int) -> Iterator[str]:
             yield "" if report.counts["documents"] == 2 and not left else f"{report.counts}, left {left}"
 
 
-def answer_badly(setting: Setting, tries: int) -> Iterator[str]:
-    """Servers that never end, announce too much, or drip bytes in status, headers, chunks or body."""
-    for number in range(tries):
-        bad = web.BAD[number % len(web.BAD)]
-        with _serving(setting, bad, "tokens"):
-            data = setting.folder / f"bad{number}"
-            report = fetch_corpus("rcv1", data, retry=web.QUICK)
-            left = web.left_behind(data)
-            yield "" if report.counts["documents"] == 2 and not left else f"{bad}: left {left}"
-
-
 class _serving:  # noqa: N801
     """A server on loopback, and a collection of two documents that it has."""
 
@@ -414,8 +399,5 @@ ATTACKS: dict[str, tuple[Callable[[Setting, int], Iterator[str]], int]] = {
     "flipped bits in kernels": (flip_bits_of_kernels, 500),
     "documents changed in place": (change_documents, 50),
     "killed fetches": (kill_fetches, 30),
-    "hostile servers": (answer_badly, 7),
     "changed archives": (change_archives, 2000),
-    "broken tables": (break_tables, 2000),
-    "paths that are no folders": (refuse_folders, 12),
 }
