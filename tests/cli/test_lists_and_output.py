@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.cli.main import group, main
 from textcat.cli.options import Duration
 from textcat.cli.output import make_visible, print_json

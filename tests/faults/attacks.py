@@ -287,46 +287,6 @@ def change_archives(setting: Setting, tries: int) -> Iterator[str]:
         yield "" if size < 20_000 else f"{size} bytes"
 
 
-def break_tables(setting: Setting, tries: int) -> Iterator[str]:
-    """Bytes that are not UTF-8 anywhere in a table: whole rows are left out, the others keep number and text."""
-    rows = [f'"text {n}\nof two lines"' if n % 3 else f"text {n}" for n in range(1, 13)]
-    expected = {str(n): row.strip('"') for n, row in enumerate(rows, 1)}
-    for _ in range(tries):
-        hit = set(setting.draw.sample(range(1, 13), setting.draw.randrange(5)))
-        damaged = [_insert(row, setting.draw) if n in hit else row.encode() for n, row in enumerate(rows, 1)]
-        found, _ = read_table(b"text\n" + b"\n".join(damaged) + b"\n")
-        wanted = {key: text for key, text in expected.items() if int(key) not in hit}
-        yield "" if dict(found) == wanted and len(found) == len(wanted) else f"{hit}: {found}"
-
-
-def _insert(row: str, draw: random.Random) -> bytes:
-    content = row.encode()
-    at = draw.randrange(1, len(content))
-    return content[:at] + BAD_BYTE + content[at:]
-
-
-def refuse_folders(setting: Setting, tries: int) -> Iterator[str]:
-    """Files, pipes, devices and dangling links where a folder is to be written: refused and left as they are."""
-    folder = setting.folder / "paths"
-    folder.mkdir()
-    (folder / "file").write_text("mine")
-    os.mkfifo(folder / "pipe")
-    (folder / "link").symlink_to("nowhere/x")
-    (folder / "loop").symlink_to("loop")
-    before = {each.name: os.lstat(each).st_mode for each in folder.iterdir()}
-    options = [
-        ("run", "any", "--results"),
-        ("run", "any", "--data"),
-        ("fetch", "any", "--export"),
-    ]
-    for number in range(tries):
-        name = ["file", "pipe", "link", "loop"][number % 4]
-        arguments = [*options[number // 4 % 3], str(folder / name)]
-        code = CliRunner().invoke(group, arguments).exit_code
-        after = {each.name: os.lstat(each).st_mode for each in folder.iterdir()}
-        yield "" if code == 2 and after == before else f"{arguments}: exit code {code}"
-
-
 def replace_while_read(setting: Setting, tries: int) -> Iterator[str]:
     """A model that another process replaces all the time while it is read: the answer is that of one of the two."""
     folder = setting.folder / "model"

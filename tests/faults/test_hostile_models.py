@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.faults.conftest import textcat
 from tests.faults.workplace import Place
+from tests.loops import for_each
 from tests.serving.small_model import small_model
 from textcat.errors import BadDataError, TextcatError
 from textcat.serving.categorizer import Categorizer, read_categorizer, write_categorizer

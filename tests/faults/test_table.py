@@ -14,8 +14,8 @@ from tests.faults.workplace import Place
 QUICK = {
     "flipped bits in models": 20, "flipped bits in kernels": 20, "documents changed in place": 3,
     "models replaced while read": 20, "stop lists of other files": 12,
-    "killed fetches": 3, "hostile servers": 2, "changed archives": 50,
-    "broken tables": 100, "paths that are no folders": 12, "damaged results": 1,
+    "killed fetches": 3, "changed archives": 50,
+    "damaged results": 1,
 }  # fmt: skip
 
 
