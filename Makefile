@@ -1,5 +1,6 @@
 # make run    install into .venv, fetch Reuters-21578, run configs/reuters_modapte.yaml, print the tables
 # make test   install into .venv, lint, type-check, run the tests; LOCKED=1 installs the versions in .ci/requirements.txt
+# make test-all   the same, with the tests that are marked slow
 # make reproduce-tables   run every experiment of the five papers, write results/reproduction.md, check the numbers
 PYTHON ?= python3
 VENV   := .venv
@@ -7,13 +8,17 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LATEST := $(VENV)/.ready-test
 GENERATED := data/rcv1-like-200000
+MARKED := -m 'not slow'
 
-.PHONY: run test lint types pytest reproduce-tables check check-slice bench clean
+.PHONY: run test test-all lint types pytest reproduce-tables check check-slice bench clean
 
 run: $(READY)
 	$(BIN)/textcat run configs/reuters_modapte.yaml
 
 test: $(LATEST) lint types pytest
+
+test-all: MARKED :=
+test-all: test
 
 lint: $(LATEST)
 	$(BIN)/ruff check .
@@ -23,7 +28,7 @@ types: $(LATEST)
 	$(BIN)/mypy
 
 pytest: $(LATEST)
-	$(BIN)/pytest -n 2 --dist loadscope
+	$(BIN)/pytest -n 2 --dist loadscope $(MARKED)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("textcat needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'

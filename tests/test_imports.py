@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.loops import for_each
 
 PACKAGE = Path(__file__).resolve().parent.parent / "textcat"
 BASE = {"errors", "compile", "yaml_reader", "extensions", "settings", "splits", "matrices"}
@@ -43,7 +43,7 @@ def imported_packages(path: Path) -> Iterator[str]:
             yield from (a.name.split(".")[1] for a in node.names if a.name.startswith("textcat."))
 
 
-@pytest.mark.parametrize("package", sorted(ALLOWED))
+@for_each("package", sorted(ALLOWED))
 def test_a_package_imports_what_it_may_and_needs_all_it_may(package: str) -> None:
     found = {name for path in list_modules(package) for name in imported_packages(path)}
     assert found - BASE - {package} == ALLOWED[package]

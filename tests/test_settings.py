@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, get_args
 
-import pytest
 from pydantic import BaseModel
 
+from tests.loops import for_each
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.schema import make_experiment_schema
 from textcat.learners.parameters import LEARNERS
@@ -35,7 +35,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@for_each("name", MODELS)
 def test_every_key_of_an_experiment_file_is_described(name: str) -> None:
     model = MODELS[name]
     missing = model.model_fields.keys() - describe_keys(model).keys()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.splits import assign_folds, draw_random_split, draw_training_mask, make_folds
 
@@ -49,7 +50,7 @@ def test_a_training_mask_has_the_ratio(n: int, seed: int, ratio: float) -> None:
     assert np.count_nonzero(~mask) == round(n / (ratio + 1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "draw",
     [
         lambda seed: assign_folds(100, 5, seed=seed),
@@ -67,7 +68,7 @@ def test_repetitions_differ() -> None:
     assert not np.array_equal(first, second)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("seed", "mask"),
     [(0, [1, 1, 1, 1, 0, 1, 0, 1, 1, 1]), (3, [1, 1, 1, 1, 1, 1, 0, 1, 1, 0])],
 )

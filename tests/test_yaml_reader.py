@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import textcat
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.experiment.spec.loading import check_mapping
 from textcat.yaml_reader import (
@@ -27,7 +28,7 @@ from textcat.yaml_reader import (
 HERE = Path("e.yaml")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "place", "message"),
     [
         ("a: 1\nb: 2\na: 3\n", "e.yaml:3:1", "'a' is given twice"),
@@ -105,7 +106,7 @@ def test_data_of_any_kind_is_read_and_empty_text_is_none() -> None:
 PACKAGE = Path(textcat.__file__).parent
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.yaml")), ids=lambda path: path.stem)
+@for_each("path", sorted(PACKAGE.rglob("*.yaml")))
 def test_packaged_data_is_read_as_safe_load_reads_it_and_a_repeated_key_is_refused(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     data = read_packaged_yaml(path.relative_to(PACKAGE).as_posix())
@@ -124,7 +125,7 @@ def test_no_other_module_parses_yaml() -> None:
     assert users == ["yaml_reader.py"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("word", "known", "found"),
     [
         ("titel", ["title", "runs"], ["title"]),
@@ -183,7 +184,7 @@ def test_every_place_is_where_its_value_is_written(data: dict[str, object], flow
     assert source.find_place(("absent", 3)) == source.places[()]
 
 
-@pytest.mark.parametrize("column", [1, 40, 60, 300])
+@for_each("column", [1, 40, 60, 300])
 def test_a_snippet_marks_the_column(column: int) -> None:
     line = "".join("0123456789"[n % 10] for n in range(400))
     text, mark = YamlPlace(HERE, 1, column, line).snippet().split("\n")
@@ -191,14 +192,14 @@ def test_a_snippet_marks_the_column(column: int) -> None:
     assert len(text) <= 104
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028"])
+@for_each("end", ["\n", "\r\n", "\r", "\u2028"])
 def test_lines_are_counted_as_the_parser_counts_them(end: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_yaml(f"a: 1{end}b: 2{end}a: 3", HERE)
     assert caught.value.where == "e.yaml:3:1"
 
 
-@pytest.mark.parametrize("bits", [62, 63, 64])
+@for_each("bits", [62, 63, 64])
 def test_numbers_fit_into_sixty_four_bits(bits: int) -> None:
     number = 2**bits - 1
     if bits <= 63:
@@ -215,7 +216,7 @@ def test_files_that_cannot_be_read_are_one_message(tmp_path: Path) -> None:
             read_yaml(tmp_path / name)
 
 
-@pytest.mark.parametrize(("depth", "refused"), [(39, False), (41, True)])
+@for_each(("depth", "refused"), [(39, False), (41, True)])
 def test_values_are_nested_forty_deep_at_most(depth: int, refused: bool) -> None:
     text = "[" * depth + "1" + "]" * depth
     if refused:

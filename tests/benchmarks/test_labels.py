@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from benchmarks import labels
-from benchmarks.__main__ import command
 from benchmarks.generate import ManyLabels, generate_many_labels
-from benchmarks.labels import LabelsRequest, bench_labels, measure_labels, measure_precision
+from benchmarks.labels import LabelsRequest, measure_labels
 from benchmarks.many_labels import read_many_labels, write_many_labels
 
 DOCUMENTS = 1500
@@ -35,12 +31,6 @@ def test_the_collection_has_its_statistics(data: ManyLabels) -> None:
     assert np.diff(data.Y.indptr).min() >= 1
 
 
-def test_the_same_seed_gives_the_same_collection(data: ManyLabels) -> None:
-    again, other = generate_many_labels(DOCUMENTS), generate_many_labels(DOCUMENTS, seed=2)
-    assert (again.X != data.X).nnz == 0 and (again.Y != data.Y).nnz == 0
-    assert (other.X != data.X).nnz > 0
-
-
 def test_files_hold_the_matrices_and_the_format_of_omikuji(data: ManyLabels, tmp_path: Path) -> None:
     write_many_labels(tmp_path, data)
     again = read_many_labels(tmp_path)
@@ -52,38 +42,9 @@ def test_files_hold_the_matrices_and_the_format_of_omikuji(data: ManyLabels, tmp
     assert {int(pair.partition(":")[0]) for pair in pairs} == set(data.X[[0]].indices.tolist())
 
 
-def test_precision_is_that_of_the_definition(data: ManyLabels) -> None:
-    random = np.random.default_rng(3)
-    ranking = random.permuted(np.tile(np.arange(225), (150, 1)), axis=1)[:, :5]
-    dense = data.held_labels.toarray()
-    hits = np.take_along_axis(dense, ranking, axis=1)
-    assert measure_precision(ranking, data) == {
-        f"P@{k}": pytest.approx(100 * hits[:, :k].mean(), abs=0.01) for k in (1, 3, 5)
-    }
-
-
 @pytest.mark.parametrize("tool", ["textcat, one tree", "textcat, three trees", "textcat, one-vs-rest"])
 def test_a_tool_is_measured(tool: str, data: ManyLabels, tmp_path: Path) -> None:
     write_many_labels(tmp_path, data)
     row = measure_labels(LabelsRequest(tool, str(tmp_path), 1))
     assert (row["tool"], row["documents"], row["labels"]) == (tool, 1500, 225)
     assert row["P@1"] > 50 and row["model_megabytes"] > 0 and row["seconds"] > 0
-
-
-def test_tools_that_are_not_installed_or_fail_have_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = labels.TOOLS["omikuji, three trees"].__class__(("no_such_module",), *[None] * 3)  # type: ignore[arg-type]
-    monkeypatch.setitem(labels.TOOLS, "absent", absent)
-    (row,) = bench_labels(100, 1, ["absent"])
-    assert row == {"tool": "absent", "documents": 100, "note": "not installed"}
-    failed = labels.run_labels_worker(LabelsRequest("textcat, one tree", "/no/such/folder", 1))
-    assert failed["note"].startswith("failed: ")
-
-
-def test_the_command_prints_a_row_per_tool() -> None:
-    found = CliRunner().invoke(
-        command,
-        ["labels", "--documents", "300", "--only", "one tree", "--json", "--jobs", "1"],
-        catch_exceptions=False,
-    )
-    (line,) = [line for line in found.output.splitlines() if line.startswith("{")]
-    assert json.loads(line)["tool"] == "textcat, one tree"

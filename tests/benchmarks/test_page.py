@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from benchmarks.page import (
     RESULTS,
     _make_tune_table,
-    compute_geometric_mean,
     find_fastest_peer,
-    make_table,
     write_page,
 )
 from tests.conftest import PROJECT
+from tests.loops import for_each
 
 
 def make_solver_row(solver: str, seconds: float | None, gap: float = 1e-6, **more: Any) -> dict[str, Any]:
@@ -46,15 +42,6 @@ def test_every_benchmark_of_make_bench_is_on_the_page() -> None:
     assert "Not measured" not in write_page()
 
 
-def test_other_rows_make_another_page(tmp_path: Path) -> None:
-    folder = shutil.copytree(RESULTS, tmp_path / "bench")
-    rows = json.loads((folder / "predict.json").read_text())
-    rows[0]["documents_per_second"] = 123_456
-    write_rows(folder, "predict", rows)
-    assert "123,456" not in write_page()
-    assert "123,456" in write_page(folder)
-
-
 def test_rows_of_an_interrupted_run_are_left_out(tmp_path: Path) -> None:
     own = make_solver_row("textcat", 0.5)
     write_rows(
@@ -65,13 +52,7 @@ def test_rows_of_an_interrupted_run_are_left_out(tmp_path: Path) -> None:
     assert "L2 hinge" not in write_page(tmp_path)
 
 
-def test_a_benchmark_without_rows_is_not_measured(tmp_path: Path) -> None:
-    page = write_page(tmp_path)
-    assert page.count("Not measured.") == 9
-    assert "$" not in page
-
-
-@pytest.mark.parametrize(
+@for_each(
     ("peers", "fastest"),
     [
         ([("a", 3.0, 1e-6), ("b", 2.0, 1e-7), ("c", 1.0, 1e-3)], "b"),
@@ -86,21 +67,6 @@ def test_the_fastest_peer_reached_the_accuracy_or_came_nearest(
     rows = [make_solver_row("textcat", 0.1), *(make_solver_row(*peer) for peer in peers)]
     found = find_fastest_peer(rows)
     assert (found and found["solver"]) == fastest
-
-
-def test_ratios_have_their_geometric_mean_and_least(tmp_path: Path) -> None:
-    rows = [make_solver_row("textcat", 1.0), make_solver_row("a", 2.0)]
-    rows += [
-        {**make_solver_row("textcat", 1.0), "problem": "other"},
-        {**make_solver_row("a", 8.0), "problem": "other"},
-    ]
-    write_rows(tmp_path, "solvers", rows)
-    assert compute_geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
-    assert "Geometric mean of the ratios: 4.0; the least is 2.0 (L2 hinge C=1)." in write_page(tmp_path)
-
-
-def test_a_table_has_a_line_per_row() -> None:
-    assert make_table(["a", "b"], [["x", "1"]]) == "| a | b |\n| --- | ---: |\n| x | 1 |"
 
 
 def test_grids_of_other_runs_are_marked_and_missing_ones_named() -> None:

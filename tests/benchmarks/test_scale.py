@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.__main__ import command
-from benchmarks.machine import PeakMemory, read_own_memory
-from benchmarks.plots import plot_rows
-from benchmarks.rcv1_like import build_rcv1_like, read_rcv1_like, select_binary_features
+from benchmarks.rcv1_like import build_rcv1_like, read_rcv1_like
 from benchmarks.scale import (
     ALL_TOPICS,
     LEARNERS_BY_NAME,
@@ -24,7 +21,7 @@ from benchmarks.scale import (
     run_measurement,
 )
 from tests.linear.test_mapped import PAIRS
-from textcat.errors import StageFailedError
+from tests.loops import for_each
 from textcat.linear.mapped_arrays import is_mapped
 from textcat.store import Store
 
@@ -46,22 +43,6 @@ def test_generated_vectors_are_like_the_collection_s(folder: Path) -> None:
     assert (np.diff(vectors.Y.sum(axis=0)) <= 0).all()
 
 
-def test_the_same_seed_gives_the_same_vectors(folder: Path, tmp_path: Path) -> None:
-    again = read_rcv1_like(build_rcv1_like(Store(tmp_path), 1500))
-    first = read_rcv1_like(folder)
-    assert np.array_equal(first.X.data, again.X.data)
-    assert np.array_equal(first.Y, again.Y)
-
-
-def test_binary_selection_is_presence_of_the_most_frequent(folder: Path) -> None:
-    X = read_rcv1_like(folder).X
-    chosen = select_binary_features(X, np.arange(100), 50)
-    assert chosen.shape == (100, 50)
-    assert set(chosen.data) == {1.0}
-    frequency = np.bincount(X.indices, minlength=X.shape[1])
-    assert chosen.nnz == (X[:100][:, np.sort(np.argsort(-frequency, kind="stable")[:50])] != 0).nnz
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(LEARNERS_BY_NAME))
 def test_a_measurement_is_a_row_with_its_certificate(folder: Path, name: str) -> None:
@@ -75,12 +56,6 @@ def test_a_measurement_is_a_row_with_its_certificate(folder: Path, name: str) ->
         assert (row["passes"], row["features"]) == (200, 500)
     else:
         assert row["worst_gap"] <= 1e-3
-
-
-def test_a_measurement_that_fails_says_what_and_what_to_do(folder: Path) -> None:
-    request = plan_requests(folder / "nowhere", 1500, 1, [MLR_CG.name])[0]
-    with pytest.raises(StageFailedError, match="MLR-CG, 500 features on 1,500 documents failed"):
-        run_measurement(request)
 
 
 def test_requests_vary_one_thing_at_a_time(folder: Path) -> None:
@@ -103,7 +78,7 @@ def rows_of(power: float) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("power", [0.8, 1.0, 1.5])
+@for_each("power", [0.8, 1.0, 1.5])
 def test_the_exponent_is_that_of_the_data(power: float) -> None:
     (found,) = fit_exponents(rows_of(power))
     assert found["seconds"] == pytest.approx(power, abs=1e-3)
@@ -111,48 +86,9 @@ def test_the_exponent_is_that_of_the_data(power: float) -> None:
     assert (found["against"], found["points"]) == ("documents", 3)
 
 
-def test_one_size_has_no_exponent() -> None:
-    assert fit_exponents(rows_of(1.0)[:1]) == []
-
-
-@pytest.mark.skipif(read_own_memory() is None, reason="the system does not tell")
-def test_the_peak_is_seen_though_memory_was_given_back() -> None:
-    before = read_own_memory()
-    with PeakMemory() as memory:
-        held = np.ones(25_000_000)
-        assert before is not None
-        for _ in range(600):  # the watching thread may have to wait for the processor
-            if memory.own is not None and memory.own > before + 100:
-                break
-            time.sleep(0.05)
-        del held
-    assert memory.own is not None
-    assert memory.own > before + 100
-    assert memory.resident >= memory.own
-
-
-TEXT = [{"variant": "words", "seconds": 0.2, "peer_seconds": 0.6}]
-SOLVERS = [{"problem": "hinge", "solver": s, "seconds": t} for s, t in (("a", 1.0), ("b", 2.0), ("c", None))]
 STAGES = {"vectorize": 0.1, "train": 0.2, "thresholds": None, "evaluate": 0.01}
 PIPELINE = [{"tool": "textcat", "learner": "logistic", "seconds": 0.3, "micro_f1": 88.0, **STAGES}]
 PIPELINE += [{**PIPELINE[0], "tool": "absent", "seconds": None}]
-
-
-@pytest.mark.parametrize(
-    ("what", "rows"),
-    [("text", TEXT), ("solvers", SOLVERS), ("pipeline", PIPELINE), ("scale", rows_of(1.0))],
-)
-def test_every_measurement_has_a_plot(what: str, rows: list[dict[str, object]], tmp_path: Path) -> None:
-    from textcat.report.figures import save_figure
-
-    figure = plot_rows(what, rows)
-    assert figure is not None
-    path = save_figure(figure, tmp_path, what)
-    assert path.with_suffix(".png").stat().st_size > 2000
-    if what == "pipeline":
-        assert "micro F1 88.0" in path.read_text()
-    assert plot_rows(what, []) is None
-    assert plot_rows("corpora", rows) is None
 
 
 @pytest.mark.slow

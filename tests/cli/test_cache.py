@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.experiment.place import Place
-from textcat.cli.cache_command import format_bytes
+from tests.loops import for_each
 from textcat.cli.main import group
 from textcat.cli.options import CommandSettings, start_context
 from textcat.errors import StageFailedError
@@ -70,13 +70,6 @@ def test_what_a_killed_builder_left_is_cleared(data: Path) -> None:
     assert not list_artifacts(data / "cache")
 
 
-def test_a_file_with_two_names_is_counted_once(data: Path) -> None:
-    before = sum(artifact.bytes for artifact in list_artifacts(data / "cache"))
-    first, second = list_artifacts(data / "cache")
-    (second.folder / "same").hardlink_to(first.folder / "data")
-    assert sum(artifact.bytes for artifact in list_artifacts(data / "cache")) == before
-
-
 def test_nothing_is_cleared_while_a_command_works(data: Path) -> None:
     before = list_artifacts(data / "cache")
     with start_context(CommandSettings(data)), pytest.raises(StageFailedError, match="is working"):
@@ -86,13 +79,7 @@ def test_nothing_is_cleared_while_a_command_works(data: Path) -> None:
     assert not list_artifacts(data / "cache")
 
 
-def test_there_need_be_no_cache(tmp_path: Path) -> None:
-    assert "0 artifacts" in cache(tmp_path / "none", "clear", "--all")
-    assert "0 artifacts" in cache(tmp_path / "none")
-    assert not (tmp_path / "none").exists()
-
-
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         (["clear"], "Give --older-than or --all"),
@@ -103,10 +90,3 @@ def test_there_need_be_no_cache(tmp_path: Path) -> None:
 def test_usage(tmp_path: Path, arguments: list[str], message: str) -> None:
     with pytest.raises(click.UsageError, match=message):
         cache(tmp_path, *arguments)
-
-
-@pytest.mark.parametrize(
-    ("size", "text"), [(999, "999 B"), (1500, "1.5 kB"), (5_300_000_000, "5.3 GB"), (999_900, "1.0 MB")]
-)
-def test_bytes_are_readable(size: int, text: str) -> None:
-    assert format_bytes(size) == text

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.experiment.place import Place
-from textcat.experiment.run.runner import Timings
 from textcat.report import writer
-from textcat.store.files import find_other_source, record_source
 
 
 @pytest.fixture(scope="module")
@@ -44,20 +42,6 @@ def test_pages_are_written_again_where_the_code_of_reports_has_changed(
     assert results.read_bytes() == contents
 
 
-def test_the_code_of_reports_includes_templates_and_printed_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[Path] = []
-    monkeypatch.setattr(writer, "hash_file", lambda path: (read.append(path), "0")[1])
-    writer.hash_report_code()
-    names = {f"{path.parent.name}/{path.name}" for path in read}
-    assert names >= {
-        "report/writer.py",
-        "templates/page.html",
-        "templates/style.css",
-        "published/claims.yaml",
-    }
-    assert len(names) == len(read)
-
-
 def test_experiments_of_one_name_in_two_folders_are_named_before_files_are_replaced(
     tmp_path: Path,
 ) -> None:
@@ -78,48 +62,12 @@ def test_experiments_of_one_name_in_two_folders_are_named_before_files_are_repla
     assert "replace" not in place.textcat("run", str(place.experiment))
 
 
-def test_the_source_of_a_folder_behind_a_link_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("project", "other", "shared/models"):
-        (tmp_path / name).mkdir(parents=True)
-    for project in ("project", "other"):
-        (tmp_path / project / "data").symlink_to(tmp_path / "shared")
-        (tmp_path / project / "mine.yaml").touch()
-    monkeypatch.chdir(tmp_path / "project")
-    record_source(Path("data/models"), Path("mine.yaml"))
-    assert find_other_source(Path("data/models"), Path("mine.yaml")) is None
-    monkeypatch.chdir(tmp_path / "other")
-    assert find_other_source(Path("data/models"), Path("mine.yaml")) == Path("../project/mine.yaml")
-    (tmp_path / "project" / "mine.yaml").unlink()
-    assert find_other_source(Path("data/models"), Path("mine.yaml")) is None
-    (tmp_path / "shared/models/.source").write_bytes(b"\xff\0")
-    assert find_other_source(Path("data/models"), Path("mine.yaml")) is None
-
-
 def test_train_prints_models_and_with_v_the_artifacts(place: Place) -> None:
     printed = place.textcat("train", str(place.experiment))
     models = place.data / "models" / "trial"
     assert f"model: {models / 'logistic'}" in printed
     assert "cache/" not in printed.replace(str(models), "")
     assert str(place.data / "cache" / "train") in place.textcat("train", str(place.experiment), "-v")
-
-
-def test_time_of_a_part_is_told_from_the_cache() -> None:
-    timings = Timings()
-    timings.note("tokenize", 7.0, was_ready=True, built_at=0.0)
-    timings.note("train", 3.0, was_ready=True, built_at=86400.0 * 365)
-    timings.note("train", 2.0, was_ready=False)
-    assert timings.summary.startswith("Time: train 2.0 s  (from the cache, built until 1971-01-01")
-    assert timings.summary.endswith("tokenize, part of train)")
-    assert timings.seconds == {"tokenize": 7.0, "train": 5.0}
-
-
-def test_evaluate_prints_the_measures(place: Place) -> None:
-    printed = place.textcat("evaluate", str(place.experiment))
-    table = [line for line in printed.splitlines() if line.startswith("|")]
-    assert table
-    assert set(table) <= set(place.textcat("run", str(place.experiment)).splitlines())
 
 
 def test_a_report_names_the_file_to_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-import pytest
+from tests.loops import for_each
 
 CALL = "from textcat.cli.main import main; main()"
 LOADED = """
@@ -16,7 +16,7 @@ atexit.register(lambda: print("loaded", *(heavy & set(sys.modules)), file=sys.st
 """
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "expected"),
     [
         ("textcat ru", "plain,run"),

@@ -22,7 +22,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-@pytest.mark.parametrize("name", list(find_experiment_files())[::5])
+@pytest.mark.parametrize("name", list(find_experiment_files())[::10])
 def test_a_copy_has_every_setting_of_its_experiment(name: str, place: Place) -> None:
     mine = place.folder / "mine.yaml"
     place.textcat("copy", name, str(mine))

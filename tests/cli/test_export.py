@@ -6,6 +6,7 @@ import json
 from itertools import islice
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from textcat.cli.main import group
@@ -18,6 +19,7 @@ def export(*arguments: str) -> str:
     return result.stdout
 
 
+@pytest.mark.slow
 def test_exported_documents_round_trip(mirror: Path, tmp_path: Path) -> None:
     data, file = tmp_path / "data", tmp_path / "news.jsonl"
     folders = ("--data", str(data), "--mirror", str(mirror))

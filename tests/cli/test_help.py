@@ -11,6 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from tests.loops import for_each
 from textcat.cli.main import COMMANDS, group, main
 from textcat.cli.options import add_backend_options, add_work_options, read_command_settings
 
@@ -31,7 +32,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("command", list(COMMANDS))
+@for_each("command", list(COMMANDS))
 def test_every_command_has_help_with_an_example(command: str) -> None:
     result = CliRunner().invoke(group, [command, "--help"])
     assert result.exit_code == 0, result.output
@@ -39,41 +40,10 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert f"textcat {command}" in result.output
 
 
-ARCHAIC = {"bring", "brought", "carry", "stands", "hired", "told", "had", "whatever"}
-
-
-@pytest.mark.parametrize("command", list(COMMANDS))
-def test_every_option_has_a_sentence_of_help(command: str) -> None:
-    loaded = group.get_command(click.Context(group), command)
-    assert loaded is not None
-    for option in loaded.params:
-        if isinstance(option, click.Option):
-            help_text = option.help or ""
-            sentence = help_text.split("  [")[0]
-            assert sentence[:1].isupper(), option.name
-            assert sentence.endswith("."), option.name
-    assert not ARCHAIC & set((loaded.help or "").lower().split())
-
-
-COMMON = ["data", "results", "mirror", "quiet", "verbose"]
-WORK = ["quiet", "verbose", "data", "results", "mirror", "jobs", "offline", "dry_run"]
-
-
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "cache"])
-def test_shared_options_are_listed_in_one_order_after_the_command_s_own(command: str) -> None:
-    loaded = group.get_command(click.Context(group), command)
-    assert loaded is not None
-    names = [option.name for option in loaded.params if isinstance(option, click.Option)]
-    shared = WORK if "dry_run" in names else ["jobs", *COMMON] if "jobs" in names else COMMON
-    assert names[-len(shared) :] == shared
-    if "scheduler" in names:
-        assert names[-len(shared) - 2 : -len(shared)] == ["backend", "scheduler"]
-
-
 THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "expected"),
     [
         ([], {"jobs": os.cpu_count(), "quiet": False, "verbose": False, "offline": False, "dry_run": False}),
@@ -109,7 +79,7 @@ def run_and_get_exit_code(*arguments: str) -> int:
     return int(caught.value.code or 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         (["rum"], "Did you mean run?"),
@@ -148,20 +118,3 @@ def test_an_internal_error_shows_no_traceback(
     captured = capsys.readouterr()
     assert "ZeroDivisionError" in captured.err
     assert "Traceback" not in captured.err
-
-
-@pytest.mark.parametrize("kind", ["corpora", "experiments", "tables", "learners"])
-def test_lists_are_json_on_request(kind: str) -> None:
-    import json
-
-    result = CliRunner().invoke(group, ["list", kind, "--json"])
-    assert result.exit_code == 0, result.output
-    assert len(json.loads(result.output)) > 0
-    assert CliRunner().invoke(group, ["list", kind]).exit_code == 0
-
-
-@pytest.mark.parametrize("name", ["reuters21578", "reuters_modapte", "zhang_oles_2001.table2", "CLG"])
-def test_show(name: str) -> None:
-    result = CliRunner().invoke(group, ["show", name])
-    assert result.exit_code == 0, result.output
-    assert len(result.output.splitlines()) > 3

@@ -8,17 +8,18 @@ import os
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import lists, sampled_from
 
+from tests.loops import for_each
 from textcat.cli.main import main
-from textcat.corpora import Split, open_corpus, open_vectors
+from textcat.corpora import open_corpus, open_vectors
 from textcat.corpora.own.inspect import inspect_documents
-from textcat.errors import BadDataError, DataNotAvailableError, TextcatError, UsageError
+from textcat.errors import BadDataError, TextcatError
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.spec.schema import render_first_experiment
 
@@ -121,7 +122,7 @@ MADE: dict[str, tuple[str, Callable[[Path], Path]]] = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "text", "label", "separator", "single"),
     [
         ("csv", ("Title", "body"), "topics", "|", False),
@@ -140,13 +141,6 @@ def test_columns_and_separators_are_guessed(
     look = inspect_documents(make(tmp_path / name))
     assert (look.text, look.options["label"], look.options["label_separator"]) == (text, label, separator)
     assert look.single_label == single
-
-
-def test_names_with_commas_are_not_torn_apart(tmp_path: Path) -> None:
-    names = ["Smith, John", "Doe, Jane", "Roe, Rick"]
-    lines = ["text,author,label", *(f'"some words of text {k}",x,"{names[k % 3]}"' for k in range(30))]
-    (tmp_path / "mine.csv").write_text("\n".join(lines))
-    assert inspect_documents(tmp_path / "mine.csv").options["label_separator"] is None
 
 
 @pytest.mark.parametrize("kind", list(MADE))
@@ -192,28 +186,6 @@ def test_it_says_nothing_when_asked_to(tmp_path: Path, capsys: pytest.CaptureFix
     assert load_experiment(tmp_path / "x.yaml").corpus.name == "csv"
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.xlsx", "PK", "Save the sheet as CSV"),
-        ("a.json", '[{"text": "a"}]', "JSON list"),
-        ("a.csv", "", "empty"),
-        ("a.csv", "t\0e\0x\0t\0", "utf-16"),
-        ("a.csv", "text,label\n", "no documents"),
-        ("a.txt", "just a line of prose\nand one more\n", "neither a header"),
-        ("a.csv", "1,2\n3,4\n5,6\n", "no column of text"),
-    ],
-)
-def test_columns_that_cannot_be_guessed_are_an_error(
-    name: str, content: str, message: str, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_text(content)
-    with pytest.raises((UsageError, BadDataError)) as caught:
-        inspect_documents(tmp_path / name)
-    assert message in str(caught.value)
-    assert caught.value.hint
-
-
 def test_copies_in_several_folders_are_one_document(tmp_path: Path) -> None:
     folders(tmp_path / "documents")
     assert "same_name" not in inspect_documents(tmp_path / "documents").options
@@ -249,18 +221,6 @@ def test_folders_of_training_and_test_documents(tmp_path: Path) -> None:
     assert len(list(open_corpus("folders", tmp_path / "documents", **look.options).documents())) == len(found)
 
 
-@pytest.mark.parametrize("third", ["Val", "dev"])
-def test_folders_of_validation_documents(third: str, tmp_path: Path) -> None:
-    for side in ("Train", "TEST", third):
-        folders(tmp_path / "documents" / side)
-    look = inspect_documents(tmp_path / "documents")
-    assert (look.options["side"], look.options["validation"]) == ("folders", "unused")
-    assert "from the first folder; 90 training, 90 test and 90 unused" in "".join(look.report)
-    assert "90 documents are unused" in "".join(look.report)
-    found = list(open_corpus("folders", tmp_path / "documents", **look.options).documents())
-    assert [sum(document.split == side for document in found) for side in get_args(Split)] == [90, 90, 90]
-
-
 def write_rows(path: Path, rows: list[Row]) -> Path:
     """A table or JSON Lines with a line for each row, by the name of the file."""
     if path.suffix == ".jsonl":
@@ -288,8 +248,8 @@ def sorted_by_side(counts: dict[str, int], column: str = "split", **more: Any) -
     ]
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
-@pytest.mark.parametrize("column", ["Split", "subset", "SET", "partition", "fold"])
+@for_each("ending", ["csv", "tsv", "jsonl"])
+@for_each("column", ["Split", "subset", "SET", "partition", "fold"])
 def test_a_split_is_found_in_a_long_file_sorted_by_side(ending: str, column: str, tmp_path: Path) -> None:
     rows = sorted_by_side({"Train": 6000, "test": 900}, column)
     look = inspect_documents(write_rows(tmp_path / f"mine.{ending}", rows))
@@ -297,23 +257,7 @@ def test_a_split_is_found_in_a_long_file_sorted_by_side(ending: str, column: str
     assert f"from column {column}; 6,000 training, 900 test and 0 unused" in "\n".join(look.report)
 
 
-@pytest.mark.parametrize("word", ["val", "Valid", "dev", "VALIDATION"])
-def test_validation_documents_are_left_out_and_it_is_said(word: str, tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "mine.jsonl", sorted_by_side({"train": 60, word: 30, "test": 20}))
-    look = inspect_documents(path)
-    assert (look.options["side"], look.options["validation"]) == ("split", "unused")
-    assert "60 training, 20 test and 30 unused" in "\n".join(look.report)
-    written = render_first_experiment(look, "mine", path.name)
-    assert 'validation: "unused"' in written
-
-
-def test_validation_documents_are_tested_on_where_there_are_no_others(tmp_path: Path) -> None:
-    look = inspect_documents(write_rows(tmp_path / "mine.csv", sorted_by_side({"train": 60, "dev": 30})))
-    assert look.options["validation"] == "test"
-    assert "there are no test documents; 30 validation documents are used as such" in "\n".join(look.report)
-
-
-@pytest.mark.parametrize(
+@for_each(
     ("column", "counts", "why"),
     [
         ("split", {"train": 90}, "column split is not used as the split: it has only train rows"),
@@ -331,15 +275,7 @@ def test_a_column_that_is_no_split_is_said(
     assert "drawn at random: 72 training and 18 test documents" in "\n".join(look.report)
 
 
-def test_rows_of_no_side_are_left_out_and_counted(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "mine.csv", sorted_by_side({"train": 60, "test": 30, "later": 3}))
-    look = inspect_documents(path)
-    assert look.options["policy"] == {"unknown-side": "skip"}
-    assert f"{path}:92: 'later' is neither" in "\n".join(look.report)
-    assert look.counts.sides.total() == 90
-
-
-@pytest.mark.parametrize("several", [["grain", "sea"], "grain|sea"])
+@for_each("several", [["grain", "sea"], "grain|sea"])
 def test_labels_are_looked_at_in_the_whole_file(several: Any, tmp_path: Path) -> None:
     rows = sorted_by_side({"train": 6000, "test": 900})
     rows[5500]["label"] = several
@@ -362,31 +298,6 @@ def test_damage_late_in_a_file_is_seen(tmp_path: Path) -> None:
     report = "\n".join(look.report)
     assert f"{path}:6905: 2 fields where the header has 3 (skip)" in report
     assert f"{path}:6906: byte 4 of the line is not utf-8 (replace)" in report
-
-
-def test_ids_that_come_twice_keep_their_documents(tmp_path: Path) -> None:
-    rows = [row | {"id": str(k % 80)} for k, row in enumerate(sorted_by_side({"train": 60, "test": 30}))]
-    path = write_rows(tmp_path / "mine.csv", rows)
-    look = inspect_documents(path)
-    assert "id" not in look.options
-    assert look.options["policy"] == {"duplicate-id": "rename"}
-    assert "column id repeats" in "\n".join(look.report)
-    assert look.counts.sides.total() == 90
-
-
-@pytest.mark.parametrize("name", ["a.csv", "documents"])
-def test_the_tokenizer_is_written(name: str, tmp_path: Path) -> None:
-    table(tmp_path / name, ",") if name == "a.csv" else folders(tmp_path / name)
-    written = render_first_experiment(inspect_documents(tmp_path / name), "mine", name)
-    assert yaml.safe_load(written)["text"]["tokenizer"] == "unicode"
-
-
-def test_folders_of_a_split_without_folders_of_classes_are_refused(tmp_path: Path) -> None:
-    for side in ("train", "test"):
-        (tmp_path / side).mkdir()
-        (tmp_path / side / "one.txt").write_text("words")
-    with pytest.raises(UsageError, match="not classes"):
-        inspect_documents(tmp_path)
 
 
 PIECES = [
@@ -442,17 +353,7 @@ def test_any_file_is_guessed_or_refused_and_what_is_written_can_be_read(
     assert number == look.counts.sides.total() > 0
 
 
-def test_folders_of_parts_are_not_classes(tmp_path: Path) -> None:
-    folders(tmp_path / "test")
-    folders(tmp_path / "validation")
-    with pytest.raises(UsageError, match="not classes") as caught:
-        inspect_documents(tmp_path)
-    assert "validation" in caught.value.hint
-    with pytest.raises(DataNotAvailableError):
-        inspect_documents(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize(("words", "short"), [(12, True), (80, False)])
+@for_each(("words", "short"), [(12, True), (80, False)])
 def test_short_texts_get_parts_of_words_as_features(tmp_path: Path, words: int, short: bool) -> None:
     lines = [f"{' '.join(['bank' if place % 2 else 'port'] * words)},{place % 2}" for place in range(40)]
     path = tmp_path / "texts.csv"

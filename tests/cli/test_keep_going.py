@@ -8,6 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from tests.loops import for_each
 from textcat.cli import stage_commands
 from textcat.cli.main import group
 from textcat.errors import DataNotAvailableError, StageFailedError, UsageError
@@ -19,7 +20,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("experiments", "code"),
     [
         (["fine", "fine"], 0),

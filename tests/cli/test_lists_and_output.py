@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.cli.main import group, main
 from textcat.cli.options import Duration
 from textcat.cli.output import make_visible, print_json
@@ -43,7 +44,7 @@ LISTED = {
 }
 
 
-@pytest.mark.parametrize("kind", LISTED)
+@for_each("kind", LISTED)
 def test_a_list_has_every_name_once_as_text_and_as_json(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     key, names = LISTED[kind]
@@ -55,8 +56,8 @@ def test_a_list_has_every_name_once_as_text_and_as_json(kind: str, monkeypatch: 
     assert set(names) <= {word for line in lines for word in line.split()[:1]}
 
 
-@pytest.mark.parametrize("kind", [*LISTED, "methods"])
-@pytest.mark.parametrize("width", [80, 120, 200])
+@for_each("kind", [*LISTED, "methods"])
+@for_each("width", [80, 120, 200])
 def test_a_list_fits_the_terminal(kind: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     text = run("list", kind)
@@ -70,7 +71,7 @@ def test_the_list_of_tables_counts_printed_numbers() -> None:
     assert sum(row["cells"] for row in rows) == len(printed)
 
 
-@pytest.mark.parametrize("name", [*LEARNERS, *OWN_FORMATS, *list_corpora()])
+@for_each("name", [*LEARNERS, *OWN_FORMATS, *list_corpora()])
 def test_details_are_the_same_as_yaml_and_as_json(name: str) -> None:
     facts = json.loads(run("show", name, "--json"))
     assert yaml.safe_load(run("show", name)) == facts
@@ -88,7 +89,7 @@ def test_details_are_the_same_as_yaml_and_as_json(name: str) -> None:
         assert facts["here"]
 
 
-@pytest.mark.parametrize("name", list(find_experiment_files())[::9])
+@for_each("name", list(find_experiment_files())[::9])
 def test_a_shown_experiment_can_be_run_again(name: str) -> None:
     """What `show` prints is a complete experiment file with the same settings."""
     shown = yaml.safe_load(run("show", name))
@@ -109,7 +110,7 @@ def test_a_shown_experiment_has_its_open_questions_and_their_answers() -> None:
         assert f"# {each['name']}: {each['question']}" in text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "said"),
     [
         (
@@ -133,7 +134,7 @@ def test_a_name_that_nothing_has_is_answered_with_the_nearest() -> None:
     assert "chi_square" in caught.value.hint
 
 
-@pytest.mark.parametrize("table", LISTED["tables"][1][::6])
+@for_each("table", LISTED["tables"][1][::6])
 def test_a_shown_table_has_its_cells(table: str) -> None:
     facts = json.loads(run("show", table, "--json"))
     assert facts["table"] == table
@@ -197,14 +198,14 @@ def test_documents_keep_their_line_ends_and_tabs() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "seconds"), [("90s", 90.0), ("20m", 1200.0), ("2h", 7200.0), ("1.5h", 5400.0), ("0.5s", 0.5)]
 )
 def test_times_have_a_unit(text: str, seconds: float) -> None:
     assert Duration().convert(text, None, None) == seconds
 
 
-@pytest.mark.parametrize("text", ["90", "1 h", "h", "-5m", "1d", ".5h", "5.m", "", "1h30m"])
+@for_each("text", ["90", "1 h", "h", "-5m", "1d", ".5h", "5.m", "", "1h30m"])
 def test_other_times_are_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a time such as 90s, 20m or 2h"):
         Duration().convert(text, None, None)

@@ -37,13 +37,14 @@ def folder_options(folder: Path) -> list[str]:
     return ["--data", str(folder / "data"), "--results", str(folder / "results")]
 
 
-@pytest.mark.parametrize("command", ["tokenize", "select", "train", "evaluate", "run", "report"])
+@pytest.mark.parametrize("command", ["tokenize", "train", "run", "report"])
 def test_stages_are_silent_on_success(command: str, workspace: Path) -> None:
     done = run_textcat(command, str(workspace / "trial.yaml"), "-q", *folder_options(workspace))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert run_textcat(command, str(workspace / "trial.yaml"), *folder_options(workspace)).stdout
 
 
+@pytest.mark.slow
 def test_the_matrix_is_silent(workspace: Path) -> None:
     done = run_textcat("report", "--matrix", "-q", *folder_options(workspace))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -65,7 +66,7 @@ def test_errors_are_printed(workspace: Path) -> None:
     assert not done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["list", "corpora"], ["show", "CLG"], ["show", "--bibtex"]])
+@pytest.mark.parametrize("arguments", [["list", "corpora"], ["show", "--bibtex"]])
 def test_requested_output_is_printed(arguments: list[str]) -> None:
     assert run_textcat(*arguments, "-q").stdout == run_textcat(*arguments).stdout != ""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import textcat
+from tests.loops import for_each
 from textcat import errors
 from textcat.cli.main import _describe_error, main
 from textcat.errors import TextcatError
@@ -74,7 +75,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("kind", list(BROKEN))
+@for_each("kind", list(BROKEN))
 def test_messages_of_broken_experiments_end_with_what_to_do(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,9 +15,10 @@ from click.testing import CliRunner
 
 from tests.browser import dom
 from tests.experiment.tune.tuning import write_questions
+from tests.loops import for_each
 from textcat.cli.main import group, main
 from textcat.errors import StageFailedError, UsageError
-from textcat.experiment.tune.evaluation import METRICS, Evaluator
+from textcat.experiment.tune.evaluation import Evaluator
 
 
 def textcat(*arguments: str) -> Any:
@@ -197,7 +198,7 @@ def test_a_dry_run_searches_nothing(folder: Path, monkeypatch: pytest.MonkeyPatc
     assert not (folder / "questions-tuned").exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "code"),
     [(("missing.csv",), 2), (("questions.csv", "--time", "5"), 2), (("questions.csv", "--metric", "f2"), 2)],
 )
@@ -206,12 +207,6 @@ def test_wrong_arguments_are_usage_errors(folder: Path, arguments: tuple[str, ..
     with pytest.raises(SystemExit) as ended:
         main(["tune", *arguments, "-q"])
     assert ended.value.code == code
-
-
-def test_the_option_lists_the_metrics_that_there_are() -> None:
-    from textcat.cli import tune_command
-
-    assert tune_command.METRICS == METRICS
 
 
 def test_the_tuned_experiment_has_only_keys_that_differ_from_defaults(folder: Path) -> None:

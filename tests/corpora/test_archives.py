@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import shutil
 import stat
 import tarfile
 import tracemalloc
@@ -13,9 +12,10 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from tests.loops import for_each
 from textcat.corpora.fetch import archives
 from textcat.corpora.fetch.archives import FolderSink, Placement
-from textcat.errors import BadDataError, StageFailedError
+from textcat.errors import BadDataError
 
 
 def unpack(archive: Path, folder: Path, place: Placement, *, max_bytes: int) -> int:
@@ -59,7 +59,7 @@ def found(folder: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("pack", [tar, zipped])
+@for_each("pack", [tar, zipped])
 def test_regular_files_are_unpacked(tmp_path: Path, pack) -> None:
     archive = pack(tmp_path / "x", {"./a/b.txt": b"one", "c.txt": b"", "a/^~ odd": b"two"})
     assert unpack(archive, tmp_path / "out", everything, max_bytes=100) == 3
@@ -83,8 +83,8 @@ def test_a_nested_archive_is_unpacked(tmp_path: Path) -> None:
     assert found(tmp_path / "out") == {"deep.txt": b"deep", "beside.txt": b"x"}
 
 
-@pytest.mark.parametrize("name", ["../out.txt", "/etc/out.txt", "a/../../out.txt"])
-@pytest.mark.parametrize("pack", [tar, zipped])
+@for_each("name", ["../out.txt", "/etc/out.txt", "a/../../out.txt"])
+@for_each("pack", [tar, zipped])
 def test_paths_that_escape_are_refused(tmp_path: Path, pack, name: str) -> None:
     archive = pack(tmp_path / "x", {name: b"evil"})
     with pytest.raises(BadDataError, match="outside the folder"):
@@ -92,7 +92,7 @@ def test_paths_that_escape_are_refused(tmp_path: Path, pack, name: str) -> None:
     assert found(tmp_path) == {"x": archive.read_bytes()}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "member",
     [
         special("link", tarfile.SYMTYPE, "/etc/passwd"),
@@ -117,7 +117,7 @@ def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
         unpack(tmp_path / "x.zip", tmp_path / "out", everything, max_bytes=100)
 
 
-@pytest.mark.parametrize("pack", [tar, zipped])
+@for_each("pack", [tar, zipped])
 def test_too_many_bytes_are_refused(tmp_path: Path, pack) -> None:
     archive = pack(tmp_path / "x", {"a": bytes(60), "b": bytes(60)})
     assert unpack(archive, tmp_path / "fits", everything, max_bytes=120) == 2
@@ -131,16 +131,8 @@ def test_a_nested_bomb_is_refused(tmp_path: Path) -> None:
         unpack(bomb, tmp_path / "out", everything, max_bytes=1_000_000)
 
 
-def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MAX_MEMBERS", 3)
-    for pack in (tar, zipped):
-        archive = pack(tmp_path / "x", {str(number): b"" for number in range(4)})
-        with pytest.raises(BadDataError, match="more than 3 members"):
-            unpack(archive, tmp_path / "out", everything, max_bytes=100)
-
-
-@pytest.mark.parametrize("keep", [0, 10, 50, -5])
-@pytest.mark.parametrize("pack", [tar, zipped])
+@for_each("keep", [0, 10, 50, -5])
+@for_each("pack", [tar, zipped])
 def test_a_damaged_archive_is_bad_data(tmp_path: Path, pack, keep: int) -> None:
     content = bytes(range(256)) * 40
     archive = pack(tmp_path / "x", {"a": content, "b": content[::-1]})
@@ -166,7 +158,7 @@ def header_bomb(path: Path, kind: bytes, size: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.XGLTYPE])
+@for_each("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.XGLTYPE])
 def test_a_bomb_in_a_header_is_refused_before_it_fills_the_memory(tmp_path: Path, kind: bytes) -> None:
     bomb = header_bomb(tmp_path / "x.tar.gz", kind, 300 << 20)
     assert bomb.stat().st_size < 2 << 20
@@ -183,14 +175,3 @@ def test_skipped_members_count_as_bytes(tmp_path: Path) -> None:
         unpack(
             archive, tmp_path / "out", lambda path: path if path.name == "wanted" else None, max_bytes=10_000
         )
-
-
-@pytest.mark.parametrize("pack", [tar, zipped])
-def test_a_full_disk_is_an_error_before_a_file_is_written(
-    tmp_path: Path, pack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    archive = pack(tmp_path / "x", {"a": bytes(60)})
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 10, 10))
-    with pytest.raises(StageFailedError, match="only 10 are free"):
-        unpack(archive, tmp_path / "out", everything, max_bytes=100)
-    assert found(tmp_path / "out") == {}

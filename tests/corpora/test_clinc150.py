@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.loops import for_each
 from textcat.corpora import fetch_corpus, load_card, open_corpus
 from textcat.corpora.collections.clinc150 import Clinc150, count_clinc150
-from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.errors import BadDataError, DataNotAvailableError
 
 QUERIES: dict[str, Any] = {
     "oos_val": [["a show on broadway", "oos"]],
@@ -71,7 +72,7 @@ def test_a_compressed_file_has_the_same_fingerprint_and_other_queries_another(fo
     assert Clinc150(folder).fingerprint() != plain
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("damage", "place"),
     [
         ("{", "data_full.json"),
@@ -97,13 +98,6 @@ def test_a_truncated_archive_and_an_empty_folder_are_reported(folder: Path) -> N
     (folder / "data_full.json.gz").write_bytes(whole[:-12])
     with pytest.raises(BadDataError, match="decompress"):
         Clinc150(folder).fingerprint()
-
-
-def test_unknown_settings_are_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="no split 'val'"):
-        open_corpus("clinc150", folder, split="val")
-    with pytest.raises(UsageError, match="one of dropped, class"):
-        open_corpus("clinc150", folder, out_of_scope="kept")
 
 
 def test_the_real_file_has_the_published_counts(mirror: Path, fetched: Path) -> None:

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.corpora import open_corpus, open_vectors
 from textcat.corpora.cards import load_card
 from textcat.corpora.collections.newsgroups20 import (
     GROUP_LINES,
-    count_newsgroups,
     parse_subject,
     remove_group_lines,
 )
-from textcat.corpora.collections.ohsumed import count_ohsumed23, parse_headings, read_medline_records
+from textcat.corpora.collections.ohsumed import read_medline_records
 from textcat.corpora.collections.rcv1 import (
     LAST_TRAINING_NUMBER,
     RCV1_LABELS,
@@ -37,9 +37,8 @@ from textcat.corpora.collections.reuters21578 import (
     read_sgml_records,
     replace_controls,
 )
-from textcat.corpora.collections.webkb import count_webkb
-from textcat.corpora.markup import extract_text, extract_title, remove_header
-from textcat.errors import BadDataError, UsageError
+from textcat.corpora.markup import extract_text, extract_title
+from textcat.errors import BadDataError
 
 pieces = st.lists(
     st.sampled_from(
@@ -80,16 +79,7 @@ def test_text_and_title_of_a_page_are_what_their_patterns_find(page: str) -> Non
     assert extract_title(page) == (unescape(TAG.sub(" ", found[1])).strip() if found else "")
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("space", ["", "  ", "\t"])
-def test_a_header_ends_at_the_first_blank_line(end: str, space: str) -> None:
-    header = f"Date: today{end}X-y: z"
-    assert remove_header(f"{header}{end}{space}{end}body{end}{end}more") == f"body{end}{end}more"
-    assert remove_header("HTTP/1.0 200 OK\n\nbody") == "body"
-    assert remove_header("<p>Date: today\n\nbody") == "<p>Date: today\n\nbody"
-
-
-@pytest.mark.parametrize("digits", [3999, 4000, 5000])
+@for_each("digits", [3999, 4000, 5000])
 def test_long_numbers_are_no_characters(digits: int) -> None:
     page = f"a &#{'9' * digits}; b"
     assert extract_text(page).split()[::2] == ["a", "b"]
@@ -142,7 +132,7 @@ def test_labels_are_collected_by_document_in_the_order_of_lines(
         assert sum(labels is other for other in found.values()) == list(found.values()).count(labels)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "bad",
     [
         "E11 2286",
@@ -155,7 +145,7 @@ def test_labels_are_collected_by_document_in_the_order_of_lines(
         "E11 2286 1 CCAT\n2286 1",
     ],
 )
-@pytest.mark.parametrize("line", [1, 3])
+@for_each("line", [1, 3])
 def test_a_bad_line_of_labels_is_named(bad: str, line: int, tmp_path: Path) -> None:
     lines = ["E11 2286 1", "CCAT 2286 1", "GCAT 2287 1"]
     lines[line - 1] = bad
@@ -165,7 +155,7 @@ def test_a_bad_line_of_labels_is_named(bad: str, line: int, tmp_path: Path) -> N
     assert caught.value.where.endswith(f"a.qrels:{line}")
 
 
-@pytest.mark.parametrize("split", load_card("rcv1").splits)
+@for_each("split", load_card("rcv1").splits)
 def test_sides_of_numbers(split: str) -> None:
     """The last training number is the boundary; the sample keeps a tenth of the later documents."""
     numbers = [str(number) for number in range(LAST_TRAINING_NUMBER - 100, LAST_TRAINING_NUMBER + 901)]
@@ -181,7 +171,7 @@ def test_sides_of_numbers(split: str) -> None:
     assert late == expected[split]
 
 
-@pytest.mark.parametrize("labels", RCV1_LABELS)
+@for_each("labels", RCV1_LABELS)
 def test_other_labels_have_the_categories_that_occur(labels: str, tmp_path: Path) -> None:
     (tmp_path / "lyrl2004_tokens_train.dat").write_text(".I 2286\n.W\nrecov\n\n.I 2287\n.W\nmexic\n\n")
     (tmp_path / f"rcv1-v2.{labels}.qrels").write_text("I2 2286 1\nI1 2286 1\nI1 2287 1\n")
@@ -265,7 +255,7 @@ def test_references_are_read_as_they_were_written(
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "number", "year"),
     [
         ("X 8812; 1", "87000001", 1988),
@@ -286,14 +276,9 @@ def test_the_year_is_that_of_the_source_or_of_the_number(
         assert [record.year for record in read_medline_records(path)] == [year]
 
 
-def test_headings_lose_qualifiers_asterisks_and_repeats() -> None:
-    assert parse_headings("A/*TH; *B; A/CO;; C.") == ("A", "B", "C")
-    assert parse_headings(" ; .") == ()
-
-
-@pytest.mark.parametrize("topics_mark", ["YES", "NO", "BYPASS"])
-@pytest.mark.parametrize("lewis", ["TRAIN", "TEST", "NOT-USED"])
-@pytest.mark.parametrize("cgi", ["TRAINING-SET", "PUBLISHED-TESTSET"])
+@for_each("topics_mark", ["YES", "NO", "BYPASS"])
+@for_each("lewis", ["TRAIN", "TEST", "NOT-USED"])
+@for_each("cgi", ["TRAINING-SET", "PUBLISHED-TESTSET"])
 def test_every_record_has_the_side_that_the_readme_states(
     topics_mark: str, lewis: str, cgi: str, tmp_path: Path
 ) -> None:
@@ -307,7 +292,7 @@ def test_every_record_has_the_side_that_the_readme_states(
     assert assign_side(record, "modhayes") == ("test" if cgi == "PUBLISHED-TESTSET" else "train")
 
 
-@pytest.mark.parametrize("code", [0, 5, 31, 65, 127, 255, 8364, 0xD800, 0xDFFF, 0x10FFFF, 0x110000])
+@for_each("code", [0, 5, 31, 65, 127, 255, 8364, 0xD800, 0xDFFF, 0x10FFFF, 0x110000])
 def test_numbered_entities_become_characters_but_not_markup(code: int) -> None:
     """Control characters become spaces; what is no character stays as it is written."""
     found = replace_controls(f"a&#{code};b")
@@ -321,31 +306,6 @@ def test_numbered_entities_become_characters_but_not_markup(code: int) -> None:
         assert replace_controls(f"&#{kept};") == f"&#{kept};"
 
 
-def test_attributes_are_known_for_every_number() -> None:
-    known = load_attributes()
-    assert set(known) == {"LEWISSPLIT", "CGISPLIT", "TOPICS", "TYPE"}
-    assert {len(values) for values in known.values()} == {21_579}
-    assert np.all([value for values in known.values() for value in values[1:]])
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [
-        ("webkb", {"subset": "5-universities"}),
-        ("webkb", {"sites": ["harvard"]}),
-        ("webkb", {"markup": "some"}),
-        ("20newsgroups", {"headers": "some"}),
-        ("20newsgroups", {"split": "bydate"}),
-        ("industry-sector", {"split": "some"}),
-    ],
-)
-def test_settings_that_a_collection_does_not_have_are_refused(
-    name: str, wrong: dict[str, Any], tmp_path: Path
-) -> None:
-    with pytest.raises(UsageError):
-        open_corpus(name, tmp_path, **wrong)
-
-
 def test_attributes_alone_give_the_sizes_of_the_splits() -> None:
     """The table of number ranges has the documented numbers of training, test and unused documents."""
     known = load_attributes()
@@ -356,7 +316,7 @@ def test_attributes_alone_give_the_sizes_of_the_splits() -> None:
     assert (cgi == "PUBLISHED-TESTSET").sum() == 722
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "message"),
     [
         ('{"id": 1}', "not a list of documents"),
@@ -388,37 +348,3 @@ def test_json_of_reuters_gets_its_attributes_by_number(tmp_path: Path) -> None:
     assert (second.lists, second.body) == ({}, "")
     known = load_attributes()
     assert (second.topics_mark, second.lewis_split) == (known["TOPICS"][2], known["LEWISSPLIT"][2])
-
-
-COUNTED = {
-    "webkb": ["course/texas/a", "course/misc/b", "staff/texas/c", "deep/er/texas/d", "x"],
-    "20newsgroups": ["soc.religion.christian/1", "alt.atheism/2", "alt.atheism/3", "README", "a/b/c"],
-    "ohsumed-23": ["training/C01/1", "training/C02/1", "training/C02/3", "test/C01/2", "beside"],
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "count", "expected"),
-    [
-        (
-            "webkb",
-            count_webkb,
-            {"documents": 3, "course": 2, "staff": 1, "texas": 2, "misc": 1, "student": 0},
-        ),
-        ("20newsgroups", count_newsgroups, {"documents": 3, "groups": 2, "soc.religion.christian": 1}),
-        (
-            "ohsumed-23",
-            count_ohsumed23,
-            {"categories": 2, "train documents": 2, "train labels": 3, "test documents": 1, "test labels": 1},
-        ),
-    ],
-)
-def test_counts_for_the_card_are_those_of_the_files(
-    name: str, count: Any, expected: dict[str, int], tmp_path: Path
-) -> None:
-    """Files at other depths of the tree do not count."""
-    for path in COUNTED[name]:
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text("the same text")
-    found = count(tmp_path)
-    assert {what: found[what] for what in expected} == expected

@@ -192,6 +192,7 @@ def test_the_real_medline_sample(mirror: Path, tmp_path: Path) -> None:
     assert all(record.mesh and record.title for record in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["20newsgroups", "webkb", "ohsumed-23"])
 def test_real_collections_have_their_published_counts(mirror: Path, fetched: Path, name: str) -> None:
     report = fetch_corpus(name, fetched, mirror=mirror, offline=True)
@@ -205,19 +206,6 @@ def test_real_collections_have_their_published_counts(mirror: Path, fetched: Pat
     ids = Counter(document.id for document in corpus.documents())
     assert len(ids) == ids.total() == card.documents
     assert len(corpus.categories) == card.categories
-
-
-def test_a_named_folder_may_have_any_name(tmp_path: Path) -> None:
-    for sector in range(105):
-        written(tmp_path / "mine" / "deep", {f"s{sector}/page.html": PAGE})
-    report = fetch_corpus(
-        "industry-sector", tmp_path / "data", source=tmp_path / "mine" / "deep", offline=True
-    )
-    assert report.counts["categories"] == 105
-    assert report.verified == "published counts"
-    (tmp_path / "mine" / "deep" / "s0" / "page.html").unlink()
-    with pytest.raises(BadDataError, match="categories: 104, not 105"):
-        fetch_corpus("industry-sector", tmp_path / "more", source=tmp_path / "mine" / "deep", offline=True)
 
 
 def test_vector_lines_are_read_like_scikit_learn_does(tmp_path: Path) -> None:
@@ -314,6 +302,7 @@ def test_the_sample_of_test_documents_is_fixed_by_its_seed() -> None:
     assert any(sides[0].of(number) != other.of(number) for number in numbers)
 
 
+@pytest.mark.slow
 def test_the_real_qrels_agree_with_the_list_of_topics(mirror: Path) -> None:
     labels = read_qrels(mirror / "rcv1" / "rcv1-v2.topics.qrels.gz")
     assert len(labels) == 804_414
@@ -327,15 +316,7 @@ def test_the_real_qrels_agree_with_the_list_of_topics(mirror: Path) -> None:
     assert len(sample.sample) == 77_993
 
 
-def test_the_real_first_documents(mirror: Path) -> None:
-    corpus = open_corpus("rcv1", mirror / "rcv1")
-    found = list(corpus.documents())
-    assert len(found) == 300
-    assert found[0].labels == ("E11", "ECAT", "M11", "M12", "MCAT")
-    assert {document.split for document in found} == {"train"}
-    assert all(document.fields["body"].split() for document in found)
-
-
+@pytest.mark.slow
 def test_the_real_subset_of_vectors(mirror: Path, fetched: Path) -> None:
     report = fetch_corpus("rcv1-subset", fetched, mirror=mirror, offline=True)
     corpus = open_vectors("rcv1-subset", report.folder)

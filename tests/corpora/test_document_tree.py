@@ -28,14 +28,6 @@ def packed(folder: Path, members: dict[str, bytes]) -> Path:
     return folder
 
 
-def test_a_compressed_archive_with_folders_is_read(tmp_path: Path) -> None:
-    corpus = open_corpus("webkb", packed(tmp_path, {PAGE: b"<b>one</b>", "other/texas/x": b"two"}))
-    assert [(page.id, page.fields["body"]) for page in corpus.documents()] == [
-        (PAGE, "one"),
-        ("other/texas/x", "two"),
-    ]
-
-
 def test_hidden_files_of_an_archive_are_no_documents(tmp_path: Path) -> None:
     hidden = ("course/.DS_Store", "__MACOSX/course/._page", ".git/HEAD", "course/Thumbs.db")
     assert DocumentTree(packed(tmp_path, {PAGE: b"one"} | dict.fromkeys(hidden, b"x"))).names == [PAGE]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import pytest
 
 from tests.corpora.hostile_server import BODY, SHA256, Log, serving
 from textcat.corpora.fetch.download import Download, RetryPolicy
-from textcat.errors import BadDataError, DataNotAvailableError, StageFailedError
+from textcat.errors import BadDataError, DataNotAvailableError
 
 QUICK = RetryPolicy(timeout=0.5, attempts=4, first_pause=1.0, slowest_rate=1e6, slow_for=0.2)
 
@@ -164,24 +162,6 @@ def test_a_closed_port_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with pytest.raises(DataNotAvailableError, match="refused"):
         download("http://127.0.0.1:9/file", tmp_path)
-
-
-def test_a_full_disk_is_an_error_before_the_download(
-    server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 1000, 1000))
-    with pytest.raises(StageFailedError, match="the disk is full"):
-        download(server[0] + "good", tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_progress_grows_to_the_total(server, tmp_path: Path) -> None:
-    seen: list[tuple[int, int | None, str]] = []
-    download(server[0] + "good", tmp_path, progress=lambda *step: seen.append(step))
-    assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
-    done, total, what = seen[-1]
-    assert (done, total) == (len(BODY), len(BODY))
-    assert re.fullmatch(r"file at \d+\.\d MB/s, 0 s left", what)
 
 
 def test_proxies_come_from_the_environment(server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

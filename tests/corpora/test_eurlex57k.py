@@ -118,6 +118,7 @@ def test_unknown_settings_are_refused(folder: Path) -> None:
         list(Eurlex57k(folder, labels="name").documents())
 
 
+@pytest.mark.slow
 def test_the_real_archive_has_the_published_counts(mirror: Path, fetched: Path) -> None:
     report = fetch_corpus("eurlex57k", fetched, mirror=mirror, offline=True)
     corpus = open_corpus("eurlex57k", report.folder, labels="name")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.loops import for_each
 from textcat.corpora import fetch_corpus, is_fetched, list_corpora, load_card, open_corpus
 from textcat.corpora.cards import FETCH_MANIFEST
 from textcat.corpora.fetch.collection import export_corpus
@@ -111,7 +112,7 @@ def test_unknown_names_and_settings_are_refused(tmp_path: Path) -> None:
         open_corpus("reuters21578", tmp_path, colour="red")
 
 
-@pytest.mark.parametrize("name", list_corpora())
+@for_each("name", list_corpora())
 def test_cards_are_complete(name: str) -> None:
     card = load_card(name)
     assert card.name == name

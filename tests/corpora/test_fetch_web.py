@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import functools
 import gzip
 import os
@@ -21,9 +20,8 @@ from tests.faults.workplace import exit_code_of
 from textcat.corpora import CorpusCard, fetch_corpus, is_fetched, load_card
 from textcat.corpora import fetch_corpus as fetch_function
 from textcat.corpora.cards import FETCH_MANIFEST, Package, RemoteFile
-from textcat.corpora.fetch import sources as staging
 from textcat.corpora.fetch.download import RetryPolicy
-from textcat.errors import BadDataError, DataNotAvailableError, StageFailedError
+from textcat.errors import BadDataError, DataNotAvailableError
 
 fetch_module = sys.modules[fetch_function.__module__]
 QUICK = RetryPolicy(timeout=2, attempts=2, first_pause=0.01)
@@ -174,18 +172,6 @@ def test_a_named_source_with_wrong_files_is_bad_data(card: CorpusCard, tmp_path:
         fetch_corpus("rcv1", tmp_path / "data", source=tmp_path)
     (tmp_path / "rcv1-v2.topics.qrels").write_text(QRELS)
     assert fetch_corpus("rcv1", tmp_path / "data", source=tmp_path).fresh
-
-
-def test_a_full_disk_while_unpacking_is_an_error(
-    card: CorpusCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", "file")
-
-    monkeypatch.setattr(staging, "copy_to_sink", full)
-    with pytest.raises(StageFailedError, match="No space left"):
-        fetch_corpus("rcv1", tmp_path / "data", retry=QUICK)
-    assert not list((tmp_path / "data").glob("*rcv1*"))
 
 
 def test_two_processes_at_once_do_not_harm_each_other(reuters_sgml: Path, tmp_path: Path) -> None:

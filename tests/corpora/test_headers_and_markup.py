@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from textcat.corpora.collections.newsgroups20 import Newsgroups, remove_group_lines
+from tests.loops import for_each
+from textcat.corpora.collections.newsgroups20 import Newsgroups
 from textcat.corpora.collections.webkb import WebKB
 
 HEADER = (
@@ -14,10 +13,6 @@ HEADER = (
     "Subject: Re: Moon\n about the path"
 )
 PAGE = "Date: today\nServer: NCSA\n\n<html><title>My course</title><b>Homework</b></html>"
-
-
-def test_lines_that_name_groups_are_removed_with_their_continuations() -> None:
-    assert remove_group_lines(HEADER) == "From: someone\nSubject: Re: Moon\n about the path"
 
 
 def test_headers_without_groups_are_a_field(tmp_path: Path) -> None:
@@ -29,7 +24,7 @@ def test_headers_without_groups_are_a_field(tmp_path: Path) -> None:
     assert message.fields["body"] == "The path to the moon.\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("markup", "has", "has_not"),
     [
         ("dropped", ["Homework"], ["NCSA", "html"]),

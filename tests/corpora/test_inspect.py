@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.corpora import open_corpus
 from textcat.corpora.document import find_similar_labels
 from textcat.corpora.own.inspect import MANY_LABELS, Inspection, inspect_documents
@@ -72,22 +73,7 @@ def test_labels_are_counted_as_by_hand(rows: list[tuple[list[str], str]]) -> Non
     )
 
 
-@pytest.mark.parametrize("number", [5, 6])
-def test_of_many_rare_or_unseen_labels_five_are_named(number: int, tmp_path: Path) -> None:
-    names = [f"label{k}" for k in range(number)]
-    counts = LabelCounts()
-    for name in names:
-        counts.add("f", [name], "train")
-    shown = ", ".join(names[:5]) + (", ..." if number > 5 else "")
-    assert counts.report_doubts()[0].endswith(f"tested: {shown}")
-    rows = [{"text": f"{PROSE} {n}", "label": "seen", "split": "train"} for n in range(5)]
-    rows += [{"text": f"{PROSE} of {name}", "label": name, "split": "test"} for name in names]
-    found = inspect_documents(write(tmp_path / "d.jsonl", rows))
-    line = line_about(found, f"{number} categories of test documents")
-    assert line == f"{number} categories of test documents have no training document: {shown}"
-
-
-@pytest.mark.parametrize(
+@for_each(
     ("names", "groups"),
     [
         (["b", "B", "a"], [["b", "B"]]),
@@ -117,21 +103,7 @@ def test_test_documents_without_labels_are_refused(tmp_path: Path) -> None:
     assert inspect_documents(train, write(tmp_path / "some.jsonl", rows[20:])).counts.sides["test"] == 10
 
 
-def test_one_text_on_both_sides_is_one_document(tmp_path: Path) -> None:
-    rows = [{"text": f"{PROSE} {n % 9}", "label": "ab"[n % 2], "split": "train"} for n in range(9)]
-    found = inspect_documents(write(tmp_path / "d.jsonl", [*rows, {**rows[0], "split": "test"}]))
-    assert line_about(found, "1 test document has the text of a training document")
-
-
-@pytest.mark.parametrize("name", ["f00{}", "{}", "{}-3fa85f64"])
-def test_identifiers_and_labels_are_no_texts(name: str, tmp_path: Path) -> None:
-    rows = [{"shape": "ab"[n % 2], "place": "cd"[n % 2], "name": name.format(n)} for n in range(24)]
-    with pytest.raises(UsageError, match="no column of text and one of labels") as caught:
-        inspect_documents(write(tmp_path / "d.jsonl", rows))
-    assert caught.value.hint.startswith("Name the columns, such as text and label")
-
-
-@pytest.mark.parametrize("sides", [True, False])
+@for_each("sides", [True, False])
 def test_texts_on_both_sides_are_counted(sides: bool, tmp_path: Path) -> None:
     texts = [*range(30), *range(20, 40), 25]
     rows: list[dict[str, Any]] = [{"text": f"{PROSE} {n}", "label": "ab"[n % 2]} for n in texts]
@@ -146,24 +118,7 @@ def test_texts_on_both_sides_are_counted(sides: bool, tmp_path: Path) -> None:
     assert line_about(found, expected)
 
 
-@pytest.mark.parametrize(
-    ("ids", "reported"),
-    [
-        ([f"d{n}" for n in range(10)], "ids: id"),
-        (["d0", *(f"d{n}" for n in range(9))], "ids: column id repeats or lacks values"),
-        (None, "ids: row numbers"),
-    ],
-)
-def test_the_source_of_ids_is_reported(ids: list[str] | None, reported: str, tmp_path: Path) -> None:
-    rows: list[dict[str, Any]] = [{"text": f"{PROSE} {n}", "label": "ab"[n % 2]} for n in range(10)]
-    if ids:
-        rows = [{"id": own, **row} for own, row in zip(ids, rows, strict=True)]
-    found = inspect_documents(write(tmp_path / "d.jsonl", rows))
-    assert line_about(found, "ids:").startswith(reported)
-    assert ("policy" in found.options) == (reported.startswith("ids: column"))
-
-
-@pytest.mark.parametrize(
+@for_each(
     ("labels", "message"),
     [
         ([[], []], "no document has a label"),
@@ -226,7 +181,7 @@ def test_documents_are_read_as_the_report_says(tmp_path_factory, rows) -> None:
     assert {key: found.options[key] for key in found.options if key == "validation"} == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("header", "message"),
     [
         (f"{PROSE},grain", "looks like a document"),
@@ -246,21 +201,7 @@ def test_a_table_without_a_header_is_noticed(header: str, message: str | None, t
         assert caught.value.where.endswith("d.csv:1")
 
 
-@pytest.mark.parametrize(
-    ("separator", "said"), [("|", ", separated by |"), (" ", ", separated by spaces"), ("", "")]
-)
-def test_the_separator_is_reported(separator: str, said: str, tmp_path: Path) -> None:
-    values = ["earn", "acq", "corn"] * 6
-    if separator:
-        values += [separator.join(pair) for pair in (("earn", "acq"), ("acq", "corn"), ("earn", "corn"))] * 2
-    rows = [{"text": f"{PROSE} {n}", "label": value} for n, value in enumerate(values)]
-    found = inspect_documents(write(tmp_path / "d.jsonl", rows))
-    assert line_about(found, "labels:").startswith(f"labels: label{said}; 3 categories")
-    assert found.options["label_separator"] == (separator or None)
-    assert found.single_label == (not separator)
-
-
-@pytest.mark.parametrize(("labels", "many"), [(MANY_LABELS, False), (MANY_LABELS + 1, True)])
+@for_each(("labels", "many"), [(MANY_LABELS, False), (MANY_LABELS + 1, True)])
 def test_many_labels_are_ranked_where_documents_have_several(labels: int, many: bool, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"text": f"{PROSE} {n}", "labels": [f"l{n % labels}"]} for n in range(2 * labels)
@@ -305,7 +246,7 @@ def test_vectors_have_labels_and_no_text(tmp_path: Path) -> None:
     assert line_about(found, "split:").startswith("split: none given, drawn at random: 2 training and 1 test")
 
 
-@pytest.mark.parametrize("names", [["train/a/1", "train/b/2", "test/a/3"], ["a/1", "b/2", "a/deep/3"]])
+@for_each("names", [["train/a/1", "train/b/2", "test/a/3"], ["a/1", "b/2", "a/deep/3"]])
 def test_folders_are_sides_only_with_classes_below_them(names: list[str], tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -318,19 +259,6 @@ def test_folders_are_sides_only_with_classes_below_them(names: list[str], tmp_pa
     )
     assert found.counts.sides.total() == 3
     assert found.counts.number_of_categories == 2
-
-
-def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
-    rows = [
-        {"id": n, "body": PROSE, "coarse": "xy"[n % 2], "fine": "abcd"[n % 4], "set": "red"}
-        for n in range(40)
-    ]
-    inspection = inspect_documents(write(tmp_path / "d.jsonl", rows))
-    assert inspection.options["label"] == "coarse"
-    assert line_about(inspection, "columns that") == "columns that are not used: fine"
-    rows = [{"id": n // 2, "text": PROSE, "label": "xy"[n % 2], "": ""} for n in range(40)]
-    report = inspect_documents(write(tmp_path / "d.jsonl", rows)).report
-    assert not any("not used" in line for line in report)
 
 
 def test_labels_with_marks_are_found(tmp_path: Path) -> None:
@@ -348,45 +276,3 @@ def test_documents_that_lack_a_title_are_kept(tmp_path: Path) -> None:
     inspection = inspect_documents(write(tmp_path / "d.jsonl", rows))
     assert inspection.text == ("title", "body")
     assert inspection.counts.used == 60
-
-
-def test_files_outside_of_the_folders_of_classes_are_named(tmp_path: Path) -> None:
-    for name in (
-        "train/pos/1.txt",
-        "train/neg/2.txt",
-        "test/pos/3.txt",
-        "test/neg/4.txt",
-        "train/urls.txt",
-        "README",
-    ):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(PROSE + name)
-    inspection = inspect_documents(tmp_path)
-    assert line_about(inspection, "2 files") == (
-        "2 files in no folder of a class are not read: README, train/urls.txt"
-    )
-    assert inspection.counts.used == 4
-
-
-def test_documents_with_different_endings_are_counted(tmp_path: Path) -> None:
-    for number in range(6):
-        for ending in (".txt", ".json"):
-            path = tmp_path / "xy"[number % 2] / f"{number}{ending}"
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(f"{PROSE} {number}")
-    inspection = inspect_documents(tmp_path)
-    assert line_about(inspection, "files with").endswith("documents: 6 .json, 6 .txt")
-    for path in tmp_path.glob("*/*.json"):
-        path.unlink()
-    assert not any("endings" in line for line in inspect_documents(tmp_path).report)
-
-
-def test_rows_of_which_none_can_be_read_are_shown(tmp_path: Path) -> None:
-    path = tmp_path / "d.csv"
-    path.write_text("text,label\n" + "".join(f"{PROSE},x,\n" for _ in range(3)))
-    with pytest.raises(BadDataError) as caught:
-        inspect_documents(path)
-    assert caught.value.what == (
-        f"none of its 3 rows can be read, such as {path}:2: 3 fields where the header has 2"
-    )

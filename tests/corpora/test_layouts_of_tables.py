@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.cli.main import main
 from textcat.corpora import open_corpus, open_vectors
 from textcat.corpora.document import Document
-from textcat.corpora.own.formats import detect_format
 from textcat.corpora.own.inspect import inspect_documents
 from textcat.corpora.own.tables import guess_delimiter, parse_flag
 from textcat.corpora.registry import fingerprint_corpus
@@ -126,7 +126,7 @@ def read_as_inspected(path: Path, test: Path | None = None, **others: Any) -> li
     return list(open_corpus(found.kind, path, **(dict(found.options) | others)).documents())
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@for_each("layout", LAYOUTS)
 def test_every_layout_gives_the_same_documents(layout: str, tmp_path: Path) -> None:
     documents = make_documents()
     path = LAYOUTS[layout](tmp_path / layout, documents)
@@ -137,7 +137,7 @@ def test_every_layout_gives_the_same_documents(layout: str, tmp_path: Path) -> N
     assert open_corpus(kind, path, **inspect_documents(path).options).categories == LABELS
 
 
-@pytest.mark.parametrize(("layout", "side_of_test"), [*product(LAYOUTS, ("a fifth", "half"))])
+@for_each(("layout", "side_of_test"), [*product(LAYOUTS, ("a fifth", "half"))])
 def test_a_file_of_test_documents_follows_the_training_documents(
     layout: str, side_of_test: str, tmp_path: Path
 ) -> None:
@@ -207,16 +207,7 @@ def test_faults_of_two_files_are_named(tmp_path: Path) -> None:
         inspect_documents(tmp_path / "classes", table)
 
 
-@pytest.mark.parametrize(("train", "test"), [("train.csv", "test.csv"), ("training.jsonl", "test.jsonl")])
-def test_a_folder_with_a_file_for_each_side_says_what_to_write(train: str, test: str, tmp_path: Path) -> None:
-    for name in (train, test):
-        write_joined(tmp_path / name, make_documents())
-    with pytest.raises(UsageError) as caught:
-        detect_format(tmp_path)
-    assert caught.value.hint == f"Name the files: {tmp_path / train} --test {tmp_path / test}"
-
-
-@pytest.mark.parametrize(("yes", "no"), [*product(YES, NO)])
+@for_each(("yes", "no"), [*product(YES, NO)])
 def test_marks_are_read_in_all_their_spellings(yes: str, no: str, tmp_path: Path) -> None:
     assert parse_flag(yes) is True
     assert parse_flag(no) is False
@@ -225,7 +216,7 @@ def test_marks_are_read_in_all_their_spellings(yes: str, no: str, tmp_path: Path
     assert [set(d.labels) for d in read_as_inspected(path, ratio=None)] == [set(d.labels) for d in documents]
 
 
-@pytest.mark.parametrize("policy", ["error", "skip"])
+@for_each("policy", ["error", "skip"])
 def test_a_cell_that_is_no_mark_is_reported_with_its_line(policy: str, tmp_path: Path) -> None:
     path = write_marks(tmp_path / "d.csv", make_documents(9))
     path.write_text(path.read_text() + "one more report,1,-1,0\n")
@@ -238,7 +229,7 @@ def test_a_cell_that_is_no_mark_is_reported_with_its_line(policy: str, tmp_path:
     assert caught.value.where == f"{path}:11"
 
 
-@pytest.mark.parametrize("marks", range(4))
+@for_each("marks", range(4))
 def test_a_column_named_label_wins_over_columns_of_marks(marks: int, tmp_path: Path) -> None:
     """One column of marks is a label with two classes; several are labels, unless a column has a label's name."""
     names = LABELS[:marks]
@@ -270,7 +261,7 @@ def test_prefixed_labels_are_read_back(tmp_path_factory: pytest.TempPathFactory,
     assert [(list(d.labels), d.fields["text"]) for d in read] == kept
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("header", "delimiter"),
     [
         ("text,label", ","),
@@ -286,7 +277,7 @@ def test_the_delimiter_is_the_most_frequent_outside_of_quotes(header: str, delim
     assert guess_delimiter(header) == delimiter
 
 
-@pytest.mark.parametrize(("number", "missing"), [*product((49, 50, 100, 150), range(4))])
+@for_each(("number", "missing"), [*product((49, 50, 100, 150), range(4))])
 def test_few_documents_without_a_label_are_left_out(number: int, missing: int, tmp_path: Path) -> None:
     """Up to 2 % may lack a label; with more, documents are ones with none or one of several labels."""
     rows = [[d.text, "" if n < missing else d.labels[0]] for n, d in enumerate(make_documents(number))]
@@ -297,12 +288,6 @@ def test_few_documents_without_a_label_are_left_out(number: int, missing: int, t
     written = tmp_path / "d.yaml"
     assert run(["init", str(tmp_path / "d.csv"), "--to", str(written), "-q"]) == 0
     assert ("documents: labelled" in written.read_text()) == found.leaves_out
-
-
-def test_one_category_beside_documents_without_a_label_is_learned(tmp_path: Path) -> None:
-    rows = [[d.text, "" if n == 3 else "spam"] for n, d in enumerate(make_documents(100))]
-    found = inspect_documents(write_cells(tmp_path / "d.csv", ["text", "label"], rows))
-    assert not found.single_label
 
 
 def test_two_files_of_a_layout_are_tuned_and_new_lines_answered(
@@ -338,12 +323,3 @@ def test_two_files_of_different_encodings_are_refused(tmp_path: Path) -> None:
     for train, test in (("latin-1", "utf-8"), ("utf-8", "latin-1")):
         with pytest.raises(UsageError, match=r"different encodings: .*utf-8"):
             inspect_documents(tmp_path / f"{train}.csv", tmp_path / f"{test}.csv")
-
-
-def test_a_test_file_beside_an_experiment_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table = write_joined(tmp_path / "d.csv", make_documents())
-    assert run(["init", str(table), "--to", str(tmp_path / "d.yaml"), "-q"]) == 0
-    assert run(["tune", str(tmp_path / "d.yaml"), "--test", str(table), "--dry-run"]) == 2
-    assert "--test goes with a file of documents" in capsys.readouterr().err

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.loops import for_each
 from textcat.corpora import Document, open_corpus, open_vectors
 from textcat.corpora.collection_files import DocumentTree
-from textcat.corpora.own import documents as own
 from textcat.corpora.own.inspect import inspect_documents
 from textcat.corpora.own.problems import POLICIES, PROBLEM_DESCRIPTIONS
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
@@ -51,9 +50,9 @@ def read(path: Path, kind: str, content: str | bytes, **options: Any):
     return open_corpus(kind, path / f"own.{kind}", **options)
 
 
-@pytest.mark.parametrize("kind", TEXTS)
-@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
-@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+@for_each("kind", TEXTS)
+@for_each("start", [b"", b"\xef\xbb\xbf"])
+@for_each("line_end", [b"\n", b"\r\n"])
 def test_tables_and_json_lines_read_the_same(
     tmp_path: Path, kind: str, start: bytes, line_end: bytes
 ) -> None:
@@ -116,7 +115,7 @@ def test_pages_in_folders_are_read_without_markup(tmp_path: Path) -> None:
 LETTERS = "Größe, café — “naïve”"
 
 
-@pytest.mark.parametrize("others", [1, 5])
+@for_each("others", [1, 5])
 def test_files_of_different_encodings_are_read_each_as_it_is(others: int, tmp_path: Path) -> None:
     files = {f"a/{k}.txt": f"{LETTERS} {k}".encode() for k in range(3)}
     files |= {f"b/{k}.txt": f"{LETTERS} {k}".encode("cp1252") for k in range(others)}
@@ -149,28 +148,6 @@ def test_a_file_of_another_encoding_than_stated_is_named(tmp_path: Path) -> None
         open_corpus("csv", tmp_path / "own.csv", encoding="each-file")
 
 
-def test_no_folder_of_documents_is_left_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("classes/earn/1.txt", "classes/acq/1.txt", "other/1.txt"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("text")
-    scan = os.scandir
-
-    def refuse(path: Any) -> Any:
-        if str(path).endswith("earn"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return scan(path)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "scandir", refuse)
-        with pytest.raises(
-            DataNotAvailableError, match=r"earn: the folder cannot be read: Permission denied"
-        ):
-            list(open_corpus("folders", tmp_path / "classes", ratio=None).documents())
-    (tmp_path / "classes" / "other").symlink_to(tmp_path / "other")
-    with pytest.raises(BadDataError, match=r"other: a link to a folder is not followed"):
-        list(open_corpus("folders", tmp_path / "classes", ratio=None).documents())
-
-
 def test_values_that_are_missing_or_lists_are_not_read_as_their_names(tmp_path: Path) -> None:
     lines = """{"text": ["one\\ntwo", null, {"more": "three"}], "label": ["x", null, NaN]}
 {"text": NaN, "label": ["x"]}
@@ -179,12 +156,6 @@ def test_values_that_are_missing_or_lists_are_not_read_as_their_names(tmp_path: 
     corpus = read(tmp_path, "jsonl", lines, ratio=None, policy={"missing": "skip"})
     assert list(corpus.documents()) == [Document("1", {"text": "one\ntwo\nthree"}, ("x",), "train")]
     assert corpus.problems.counts == {"missing": 2}
-
-
-def test_several_text_columns_and_json_lists(tmp_path: Path) -> None:
-    line = json.dumps({"title": "T", "body": 3, "topics": ["x, y", "z", "z"]})
-    corpus = read(tmp_path, "jsonl", line, text=["title", "body"], label="topics", ratio=None)
-    assert list(corpus.documents()) == [Document("1", {"title": "T", "body": "3"}, ("x, y", "z"), "train")]
 
 
 CASES = {
@@ -209,7 +180,7 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize(("kind", "action"), [(kind, action) for kind in CASES for action in POLICIES[kind]])
+@for_each(("kind", "action"), [(kind, action) for kind in CASES for action in POLICIES[kind]])
 def test_each_problem_meets_each_policy(tmp_path: Path, kind: str, action: str) -> None:
     content, line = CASES[kind]
     options = {"id": "id", "categories": ["x"], "ratio": None, "policy": {kind: action}}
@@ -230,7 +201,7 @@ def test_each_problem_meets_each_policy(tmp_path: Path, kind: str, action: str) 
     assert place in corpus.problems.summary()
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@for_each("kind", ["csv", "jsonl"])
 def test_missing_columns(tmp_path: Path, kind: str) -> None:
     with pytest.raises(BadDataError, match="no column 'topic'"):
         list(read(tmp_path, kind, TEXTS[kind], label="topic", ratio=None).documents())
@@ -239,7 +210,7 @@ def test_missing_columns(tmp_path: Path, kind: str) -> None:
     assert lenient.problems.counts == {"missing": 3}
 
 
-@pytest.mark.parametrize("line", ["{", "[1]", "3"])
+@for_each("line", ["{", "[1]", "3"])
 def test_bad_json_lines(tmp_path: Path, line: str) -> None:
     content = TEXTS["jsonl"].replace("\n\n", "\n") + line
     with pytest.raises(BadDataError, match=r"own\.jsonl:4"):
@@ -248,7 +219,7 @@ def test_bad_json_lines(tmp_path: Path, line: str) -> None:
     assert len(list(lenient.documents())) == 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     ['{"text": "a", "label": "c", "text": "b"}', '{"text": "a", "label": {"c": 1, "text": 0, "text": 1}}'],
 )
@@ -265,7 +236,7 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
         list(read(tmp_path, "csv", "text,text,label\na,b,c\n", ratio=None).documents())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [
         {"policy": {"typo": "skip"}},
@@ -289,47 +260,10 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         open_vectors("svmlight", tmp_path / "none.svm")
 
 
-def test_latin1_is_read_when_it_is_stated(tmp_path: Path) -> None:
-    corpus = read(tmp_path, "csv", CASES["encoding"][0], encoding="latin-1", ratio=None)
-    assert next(iter(corpus.documents())).fields["text"] == "café"
-
-
-def test_sides_are_drawn_by_seed(tmp_path: Path) -> None:
-    content = "text,label\n" + "".join(f"word{n},x\n" for n in range(50))
-    sides = [
-        [document.split for document in read(tmp_path, "csv", content, seed=seed).documents()]
-        for seed in (1, 1, 2)
-    ]
-    assert sides[0] == sides[1] != sides[2]
-    assert sides[0].count("test") == 10
-
-
-@pytest.mark.parametrize(
-    ("options", "passes"), [({}, 2), ({"ratio": None}, 1), ({"side": "side"}, 1), ({"categories": ["x"]}, 2)]
-)
-def test_a_table_is_read_as_few_times_as_possible(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], passes: int
-) -> None:
-    read_file, opened = own.read_table_file, []
-
-    def count_passes(path: Path, *rest: Any):
-        opened.append(path)
-        return read_file(path, *rest)
-
-    monkeypatch.setattr(own, "read_table_file", count_passes)
-    corpus = read(tmp_path, "csv", "text,label,side\none,x,train\ntwo,y,test\n", **options)
-    documents = list(corpus.documents())
-    assert len(documents) == 2
-    assert len(opened) == passes
-    assert set(corpus.categories) >= {"x"}
-    list(corpus.documents())
-    assert len(opened) <= passes + 2
-
-
 SIDES = ["Training", "VAL", "test ", "dev", "Unused", "validation", "Testing", "valid", "train"]
 
 
-@pytest.mark.parametrize("validation", ["train", "test", "unused"])
+@for_each("validation", ["train", "test", "unused"])
 def test_words_of_sides(validation: str, tmp_path: Path) -> None:
     wanted = ["train", validation, "test", validation, "unused", validation, "test", validation, "train"]
     content = "text,label,part\n" + "".join(f"word,x,{side}\n" for side in SIDES)
@@ -349,12 +283,6 @@ def test_null_is_no_id(tmp_path: Path) -> None:
     assert [document.id for document in corpus.documents()] == ["1", "2"]
     empty = read(tmp_path, "csv", "id,text,label\n,a,x\n0,b,x\n,c,x\n", ratio=None)
     assert [document.id for document in empty.documents()] == ["1", "0", "3"]
-
-
-def test_the_fingerprint_is_of_the_contents(tmp_path: Path) -> None:
-    one = read(tmp_path, "csv", TEXTS["csv"]).fingerprint()
-    assert read(tmp_path, "csv", TEXTS["csv"]).fingerprint() == one
-    assert read(tmp_path, "csv", TEXTS["csv"] + "\n").fingerprint() != one
 
 
 def test_svmlight_with_several_labels(tmp_path: Path) -> None:

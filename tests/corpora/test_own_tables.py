@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.corpora import open_corpus
 from textcat.corpora.document import find_similar_labels
 from textcat.corpora.own.formats import (
@@ -25,8 +26,8 @@ from textcat.corpora.own.formats import (
     summarize_columns,
 )
 from textcat.corpora.own.inspect import inspect_documents
-from textcat.corpora.own.problems import POLICIES, PROBLEM_DESCRIPTIONS, Problems
-from textcat.corpora.own.tables import TableRow, choose_codec, decode_lines, parse_list, read_rows
+from textcat.corpora.own.problems import POLICIES, Problems
+from textcat.corpora.own.tables import TableRow, decode_lines, parse_list, read_rows
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 values = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=12)
@@ -98,21 +99,7 @@ def test_lines_that_are_not_utf8_are_replaced_or_skipped_and_counted(lines: list
             list(decode_lines(lines, "f", "UTF_8", Problems.with_policy({"encoding": "error"})))
 
 
-@pytest.mark.parametrize(
-    ("encoding", "codec"),
-    [
-        ("utf-8", "utf-8-sig"),
-        ("UTF_8", "utf-8-sig"),
-        ("utf8", "utf-8-sig"),
-        ("utf-8-sig", "utf-8-sig"),
-        ("latin-1", "latin-1"),
-    ],
-)
-def test_only_utf8_has_a_byte_order_mark(encoding: str, codec: str) -> None:
-    assert choose_codec(encoding) == codec
-
-
-@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "folders"])
+@for_each("kind", ["csv", "tsv", "jsonl", "folders"])
 def test_a_byte_order_mark_is_no_part_of_a_document(kind: str, tmp_path: Path) -> None:
     mark = b"\xef\xbb\xbf"
     if kind == "folders":
@@ -125,25 +112,6 @@ def test_a_byte_order_mark_is_no_part_of_a_document(kind: str, tmp_path: Path) -
         path.write_bytes(mark + content.get(kind, b'{"text": "corn", "label": "x"}\n'))
     (document,) = open_corpus(kind, path, ratio=None).documents()
     assert document.fields == {"text": "corn"}
-
-
-@pytest.mark.parametrize(("kind", "action"), [(kind, each) for kind in POLICIES for each in POLICIES[kind]])
-def test_each_policy_is_stated_by_kind_and_the_others_keep_their_defaults(kind: str, action: str) -> None:
-    problems = Problems.with_policy({kind: action})
-    assert problems.policy == {each: allowed[0] for each, allowed in POLICIES.items()} | {kind: action}
-    if action == "error":
-        with pytest.raises(BadDataError) as caught:
-            problems.report(kind, "what", "where")
-        others = [each for each in POLICIES[kind] if each != "error"]
-        assert caught.value.hint == f"Fix it, or set the policy for {kind} to {' or '.join(others)}."
-        return
-    for number in range(15):
-        assert problems.report(kind, f"what {number}", f"f:{number}") == action
-    assert problems.counts == {kind: 15}
-    assert problems.examples == [f"f:{number}: what {number} ({action})" for number in range(10)]
-    first, *places = problems.summary().splitlines()
-    assert first == f"15 x {PROBLEM_DESCRIPTIONS[kind]}: {action}"
-    assert places == [f"  {example}" for example in problems.examples]
 
 
 def test_every_problem_can_be_made_an_error_and_one_of_them_allowed() -> None:
@@ -172,7 +140,7 @@ def test_a_damaged_quote_is_one_malformed_row() -> None:
 LABELLED = ["one,x", "two,y", "three,x", "four,y", "five,x"]
 
 
-@pytest.mark.parametrize("form", ["csv", "tsv"])
+@for_each("form", ["csv", "tsv"])
 def test_an_open_quote_is_an_error_with_its_line(form: str) -> None:
     """Rows up to the next quote are joined: that is reported if they are many."""
     delimiter = "," if form == "csv" else "\t"
@@ -195,7 +163,7 @@ def test_an_open_quote_is_an_error_with_its_line(form: str) -> None:
     assert "(is a quote not closed?)" in problems.summary()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "Dear Sir,\nI paid, but\nno, nothing came",
@@ -208,7 +176,7 @@ def test_an_open_quote_is_an_error_with_its_line(form: str) -> None:
         "\n".join(f"line {k}, still the same text" for k in range(200)),
     ],
 )
-@pytest.mark.parametrize("place", [0, 3, 6])
+@for_each("place", [0, 3, 6])
 def test_quoted_fields_may_have_many_lines(text: str, place: int) -> None:
     for header in (["text", "label"], ["label", "text"], ["id", "text", "label"]):
         rows = [{"text": f"word {k}", "label": "xy"[k % 2], "id": str(k + 7)} for k in range(6)]
@@ -221,7 +189,7 @@ def test_quoted_fields_may_have_many_lines(text: str, place: int) -> None:
         assert [row.values["text"] for row in found] == [row["text"] for row in rows]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["a\tb\nc", '"no"', 'say "no"\tor\n\nyes', "one\ntwo", "\t\n", '5" disk', "x\r\ny\tz"],
 )
@@ -236,7 +204,7 @@ def test_a_table_with_tabs_is_read_as_python_writes_it(text: str) -> None:
     assert [dict(row.values) for row in found] == rows
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("bad", "what"),
     [
         ('"a" b', "f:3: cannot be parsed: "),
@@ -258,7 +226,7 @@ def test_a_bad_line_of_a_table_with_tabs_takes_no_other_with_it(bad: str, what: 
     assert problems.examples[0].startswith(what)
 
 
-@pytest.mark.parametrize("line", [b'{"text": "\\ud800"}', b'{"text": ["\\udfff"]}'])
+@for_each("line", [b'{"text": "\\ud800"}', b'{"text": ["\\udfff"]}'])
 def test_half_of_a_surrogate_pair_is_malformed(line: bytes) -> None:
     with pytest.raises(BadDataError, match="half of a surrogate pair"):
         read([line], "jsonl")
@@ -272,7 +240,7 @@ def guess(rows: list[dict[str, Any]]) -> Any:
 PROSE = "wheat prices rose again in the week"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "label", "own_id", "side"),
     list(itertools.product(["Text", "review "], ["topic", "CLASS"], ["uid"], ["split", "Set"])),
 )
@@ -292,45 +260,12 @@ def test_columns_are_found_by_their_names_in_any_case_and_order(
         assert found.not_sides == {}
 
 
-def test_without_names_the_longest_values_are_text_and_the_most_repeated_are_labels() -> None:
-    rows = [{"p": f"{PROSE} {n}", "q": "ab"[n % 2], "r": f"{n}", "s": "klmn"[n % 4]} for n in range(40)]
-    found = guess(rows)
-    assert [column.name for column in found.text] == ["p"]
-    assert (found.labels[0].name, found.id, found.side) == ("q", None, None)
-
-
 def test_an_id_is_unique_and_present_in_every_row() -> None:
     base = [{"text": f"{PROSE} {n}", "label": "ab"[n % 2], "id": str(n)} for n in range(10)]
     assert guess(base).id.name == "id"
     assert guess([*base, {**base[0]}]).id is None
     assert guess([*base, {**base[0], "id": None}]).id is None
     assert guess([*base, {**base[0], "id": ["9"]}]).id is None
-
-
-@pytest.mark.parametrize(
-    ("sides", "reason"),
-    [
-        (["a", "b"], "name no side"),
-        (["train", "train"], "it has only train rows"),
-        (["test", "unused"], "it has only test and unused rows"),
-        (["train", "test", "x", "y", "z"], "of its values name no side"),
-    ],
-)
-def test_a_column_named_like_a_split_that_is_none_has_a_reason(sides: list[str], reason: str) -> None:
-    rows = [
-        {"text": f"{PROSE} {n}", "label": "ab"[n % 2], "fold": side, "n": str(n)}
-        for n, side in enumerate(sides * 6)
-    ]
-    found = guess(rows)
-    assert found.side is None
-    assert reason in found.not_sides["fold"]
-
-
-def test_tables_without_text_or_labels_have_no_guess() -> None:
-    assert guess([]) is None
-    assert guess([{"text": f"{PROSE} {n}"} for n in range(10)]) is None
-    assert guess([{"label": "ab"[n % 2]} for n in range(10)]) is None
-    assert guess([{"text": None, "label": "a"}]) is None
 
 
 def test_a_title_that_is_often_missing_is_left_out() -> None:
@@ -362,7 +297,7 @@ def test_the_separator_is_the_one_that_joined_the_labels(rows: list[list[str]], 
     assert guess_separator(column) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "items"),
     [
         ("['a', 'b c']", ["a", "b c"]),
@@ -384,13 +319,6 @@ def test_lists_that_a_program_wrote_as_text_are_lists(value: Any, items: Any) ->
     assert parse_list(value) == items
 
 
-def test_a_column_of_lists_as_text_is_text_if_it_is_long() -> None:
-    rows = [{"words": str(PROSE.split()), "kind": "ab"[n % 2], "n": str(n)} for n in range(12)]
-    found = guess(rows)
-    assert [column.name for column in found.text] == ["words"]
-    assert [column.name for column in found.labels] == ["kind"]
-
-
 def test_spaces_separate_only_labels_that_occur_alone() -> None:
     def separator(labels: list[str]) -> str | None:
         return guess_separator(summarize_columns([{"label": each} for each in labels]).columns[0])
@@ -400,17 +328,7 @@ def test_spaces_separate_only_labels_that_occur_alone() -> None:
     assert separator(["New York", "New Delhi", "New York", "Los Angeles", "Los Alamos"]) is None
 
 
-def test_half_of_the_parts_must_occur_alone_for_spaces_to_separate() -> None:
-    """Of `a x` and `a y`, the label `a` occurs alone, and it is half of the parts."""
-
-    def separator(labels: list[str]) -> str | None:
-        return guess_separator(summarize_columns([{"label": each} for each in labels]).columns[0])
-
-    assert separator(["a", "b", "a x", "a y", "b x", "b y"]) == " "
-    assert separator(["a", "a x", "a y", "b x", "b y"]) is None
-
-
-@pytest.mark.parametrize(("words", "found"), [(4, "name"), (5, None)])
+@for_each(("words", "found"), [(4, "name"), (5, None)])
 def test_labels_have_fewer_than_five_words(words: int, found: str | None) -> None:
     """A column of repeated values that are as long as text is no column of labels."""
     values_ = [" ".join([letter] * words) for letter in "ab"]
@@ -418,30 +336,7 @@ def test_labels_have_fewer_than_five_words(words: int, found: str | None) -> Non
     assert (guessed and guessed.labels[0].name) == found
 
 
-def test_means_count_present_values_only() -> None:
-    table = summarize_columns([{"a": "one two"}, {"a": None}, {"b": 3}, {"a": "one two three four"}])
-    assert table.rows == 4
-    (a, b) = table.columns
-    assert (a.present, a.mean_words, b.present, b.mean_words) == (2, 3.0, 1, 1.0)
-    assert not a.has_repeats
-    assert b.values == {"3": 1}
-
-
-def test_long_columns_are_no_longer_counted_completely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("textcat.corpora.own.formats._KEPT_CHARACTERS", 6)
-    (column,) = summarize_columns([{"a": value} for value in ("abc", "def", "ghi", "abc")]).columns
-    assert column.values == {"abc": 2, "def": 1}
-    assert not column.is_complete
-    assert column.has_repeats
-
-
-@given(st.lists(st.text(max_size=10), max_size=10))
-def test_text_in_utf8_is_taken_for_utf8(lines: list[str]) -> None:
-    pieces = [line.encode("utf-8", "replace") for line in lines]
-    assert choose_encoding(pieces) == "utf-8"
-
-
-@pytest.mark.parametrize(
+@for_each(
     ("damaged", "whole", "expected"), [(1, 2, "utf-8"), (1, 1, "utf-8"), (2, 1, "latin-1"), (1, 0, "latin-1")]
 )
 def test_most_lines_decide_the_encoding(damaged: int, whole: int, expected: str, tmp_path: Path) -> None:
@@ -450,14 +345,14 @@ def test_most_lines_decide_the_encoding(damaged: int, whole: int, expected: str,
     assert detect_encoding(path) == expected
 
 
-@pytest.mark.parametrize("text", ["\u0153uvre", "\u201equoted\u201c", "5 \u20ac"])
+@for_each("text", ["\u0153uvre", "\u201equoted\u201c", "5 \u20ac"])
 def test_letters_of_windows_are_read_as_they_were_written(text: str) -> None:
     pieces = [text.encode("cp1252"), b"plain"]
     assert pieces[0].decode(choose_encoding(pieces)) == text
     assert choose_encoding([*pieces, b"\x81"]) == "latin-1"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "content", "expected"),
     [
         ("d.csv", "text,label\na,b\n", "csv"),
@@ -477,7 +372,7 @@ def test_the_format_is_that_of_the_first_line_with_content(
         assert detect_format(tmp_path / name) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "content", "message"),
     [
         ("d.json", b'[{"text": 1}]', "a JSON list"),
@@ -498,7 +393,7 @@ def test_other_files_are_refused_with_a_reason(
         detect_format(tmp_path / "absent.csv")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("folders", "refused"),
     [
         (["earn", "acq"], False),
@@ -521,7 +416,7 @@ def test_folders_are_classes_or_all_sides(folders: list[str], refused: bool, tmp
         assert detect_format(tmp_path) == "folders"
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv"])
+@for_each("kind", ["csv", "tsv"])
 def test_spreadsheets_write_empty_columns_and_rows(kind: str, tmp_path: Path) -> None:
     """The rows without any value would be documents without labels, and the documents no longer have one label each."""
     table = ["text,label,,", *(f"{text},," for text in LABELLED), ",,,", ",,,"]
@@ -534,15 +429,6 @@ def test_spreadsheets_write_empty_columns_and_rows(kind: str, tmp_path: Path) ->
     path.write_text(path.read_text() + "six,x,,note\n".replace(",", "\t" if kind == "tsv" else ","))
     with pytest.raises(BadDataError, match="without a name"):
         list(open_corpus(kind, path, ratio=None).documents())
-
-
-def test_a_table_of_which_most_rows_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    lines = ["text,label", *LABELLED, *["one, two,x"] * 5]
-    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
-    with pytest.raises(BadDataError, match=r"5 of its 10 rows cannot be read, such as .*:7: 3 fields"):
-        inspect_documents(tmp_path / "t.csv")
-    (tmp_path / "t.csv").write_text("\n".join([*lines, "six,y"]) + "\n")
-    assert inspect_documents(tmp_path / "t.csv").counts.used == 6
 
 
 def test_labels_that_differ_in_a_plus_sign_may_be_the_same() -> None:

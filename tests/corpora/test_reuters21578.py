@@ -192,10 +192,6 @@ def words(text: str) -> list[str]:
     return re.findall("[a-z0-9]+", text.lower())
 
 
-def test_the_sources_have_different_fingerprints(reuters_sgml: Path, reuters_json: Path) -> None:
-    assert Reuters21578(reuters_sgml).fingerprint() != Reuters21578(reuters_json).fingerprint()
-
-
 def test_unprocessed_text_is_the_body_or_dropped(mirror: Path, tmp_path: Path) -> None:
     folder = fetch_corpus("reuters21578", tmp_path, mirror=mirror).folder
     kept = {d.id: d for d in open_corpus("reuters21578", folder).documents()}

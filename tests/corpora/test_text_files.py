@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.loops import for_each
 from textcat.corpora import collection_files
 from textcat.corpora.collection_files import open_latin1, read_smart_records
 from textcat.errors import BadDataError
@@ -15,8 +16,8 @@ RECORDS = [("1", ".W\none .I 7 inside\n"), ("22", ".W\n\n"), ("333", ".T\ntwo\n.
 TEXT = "".join(f".I {number}\n{rest}" for number, rest in RECORDS)
 
 
-@pytest.mark.parametrize("chunk", [*range(1, 25), 1000])
-@pytest.mark.parametrize("packed", [False, True])
+@for_each("chunk", [*range(1, 25), 1000])
+@for_each("packed", [False, True])
 def test_records_do_not_depend_on_the_size_of_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int, packed: bool
 ) -> None:
@@ -33,9 +34,7 @@ def test_an_empty_file_has_no_records(tmp_path: Path) -> None:
     assert list(read_smart_records(tmp_path / "x")) == []
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda raw: raw[:-9], lambda raw: b"no gzip", lambda raw: raw[:40] + b"\0\0" + raw[42:]]
-)
+@for_each("damage", [lambda raw: raw[:-9], lambda raw: b"no gzip", lambda raw: raw[:40] + b"\0\0" + raw[42:]])
 def test_a_damaged_gzip_file_is_bad_data(tmp_path: Path, damage) -> None:
     path = tmp_path / "x.gz"
     path.write_bytes(damage(gzip.compress(bytes(range(256)) * 50)))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.conftest import PROJECT
+from tests.loops import for_each
 
 PAGE = (PROJECT / "docs" / "dev" / "architecture.md").read_text(encoding="utf-8")
 PATHS = re.findall(r"`((?:textcat|benchmarks)/[\w./]*)`", PAGE)
@@ -19,7 +18,7 @@ def test_twenty_questions_are_answered() -> None:
     assert len({question for question, _ in QUESTIONS}) == len(QUESTIONS)
 
 
-@pytest.mark.parametrize("path", PATHS)
+@for_each("path", PATHS)
 def test_path_exists(path: str) -> None:
     assert (PROJECT / path).exists()
     assert (PROJECT / path).is_dir() == path.endswith("/")
@@ -30,9 +29,7 @@ def test_every_package_is_described() -> None:
     assert packages - set(PATHS) == set()
 
 
-@pytest.mark.parametrize(
-    "page", [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))], ids=lambda page: page.name
-)
+@for_each("page", [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))])
 def test_links_lead_to_files(page) -> None:
     targets = [
         target for target in LINK.findall(page.read_text(encoding="utf-8")) if not target.startswith("http")

@@ -18,7 +18,16 @@ import yaml
 from tests.conftest import PROJECT
 from tests.documents.page import PAGES, Step, read_steps
 
-PAGES_WITH_STEPS = [page for page in PAGES if any(read_steps(page))]
+# Pages whose commands take longest; those that a new user reads first are always run.
+SLOW = {
+    f"docs/{name}.md" for name in ("decisions", "tuning", "models", "scikit-learn", "workers", "dev/adding")
+}
+PAGES_WITH_STEPS = [
+    pytest.param(page, marks=[pytest.mark.slow] if name in SLOW else [], id=name)
+    for page in PAGES
+    if any(read_steps(page))
+    for name in [str(page.relative_to(PROJECT))]
+]
 PROGRAM = f"""#!/bin/sh
 exec "{sys.executable}" -c 'from textcat.cli.main import main; main()' "$@"
 """
@@ -53,7 +62,7 @@ def project(tmp_path: Path, data: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES_WITH_STEPS, ids=lambda page: str(page.relative_to(PROJECT)))
+@pytest.mark.parametrize("page", PAGES_WITH_STEPS)
 def test_page(page: Path, project: Path, mirror: Path) -> None:
     for step in read_steps(page):
         _take_step(step, project, mirror, f"{page.name}:{step.line}")
@@ -111,5 +120,5 @@ def _compare_output(shown: str, printed: str, where: str) -> None:
 
 
 def test_commands_run_by_others_are_in_the_documents() -> None:
-    commands = {step.text for page in PAGES_WITH_STEPS for step in read_steps(page) if step.kind == "command"}
+    commands = {step.text for page in PAGES for step in read_steps(page) if step.kind == "command"}
     assert [command for command in load_commands_run_by_others() if command not in commands] == []

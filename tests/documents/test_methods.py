@@ -5,16 +5,15 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 from tests.documents.methods_page import load_equations, make_methods_page
+from tests.loops import for_each
 
 NAMES = sorted(
     {name for entries in load_equations().values() for names in entries.values() for name in names}
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_function_exists(name: str) -> None:
     module, _, member = name.partition(":")
     assert hasattr(import_module(module), member)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import yaml
 
 from tests.conftest import PROJECT
 from tests.documents.page import PAGES
+from tests.loops import for_each
 from textcat.experiment.run.results_file import get_run_measures, read_results
 
 QUOTED: dict[str, list[dict[str, Any]]] = yaml.safe_load(
@@ -85,9 +85,7 @@ def is_rounded(quoted: str, value: float) -> bool:
     return abs(float(plain) - value) <= unit / 2 + 1e-9
 
 
-@pytest.mark.parametrize(
-    ("page", "quote"), TEXTS, ids=lambda each: each if isinstance(each, str) else each["text"]
-)
+@for_each(("page", "quote"), TEXTS)
 def test_number_in_text(page: str, quote: dict[str, Any]) -> None:
     pattern = re.escape(quote["text"]).replace(r"\{\}", f"({NUMBER})")
     found = re.findall(pattern, read_page(page))
@@ -96,9 +94,7 @@ def test_number_in_text(page: str, quote: dict[str, Any]) -> None:
     assert all(is_rounded(number, value) for number in found), f"{found} in {page}, {value} in results/"
 
 
-@pytest.mark.parametrize(
-    ("page", "quote"), ROWS, ids=lambda each: each if isinstance(each, str) else each["row"]
-)
+@for_each(("page", "quote"), ROWS)
 def test_numbers_in_row(page: str, quote: dict[str, Any]) -> None:
     rows = re.findall(rf"{re.escape(quote['row'])}(?= \**\d)(.*)", read_page(page))
     assert len(rows) == 1, f"{page} has no single row {quote['row']!r}"
@@ -114,12 +110,10 @@ def test_numbers_in_row(page: str, quote: dict[str, Any]) -> None:
     ), (found, expected)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+@for_each("page", [page for page in PAGES if page.name not in GENERATED])
 def test_every_measurement_is_compared(page: Path) -> None:
     name = str(page.relative_to(PROJECT))
     text = read_page(name)
-    if page.name in GENERATED:
-        pytest.skip("generated from the code")
     compared = [
         match.span(1)
         for quote in QUOTED.get(name, [])
@@ -135,7 +129,7 @@ def test_every_measurement_is_compared(page: Path) -> None:
     assert unknown == [], f"add these numbers of {name} to tests/documents/quoted_numbers.yaml"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("quoted", "value", "same"),
     [
         ("92,000", 92_239, True),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.conftest import PROJECT
 from tests.documents.configuration_page import make_configuration_page
+from tests.loops import for_each
 from textcat.corpora import OWN_FORMATS, list_corpora
 from textcat.corpora.registry import list_reader_options, load_option_descriptions
 from textcat.experiment.spec.experiment import Experiment
@@ -27,6 +26,6 @@ def test_page_names_every_key_of_the_file() -> None:
     ] == []
 
 
-@pytest.mark.parametrize("name", [*OWN_FORMATS, *list_corpora()])
+@for_each("name", [*OWN_FORMATS, *list_corpora()])
 def test_every_option_of_a_reader_has_its_meaning(name: str) -> None:
     assert set(load_option_descriptions(name)) == set(list_reader_options(name))

@@ -40,20 +40,6 @@ def test_identical_methods_have_no_difference():
     assert paired_bootstrap(same, same, LABELS, seed=1, samples=50)["macro.f1"] == (0, 0)
 
 
-def test_width_falls_with_the_number_of_documents():
-    few = paired_bootstrap(decisions(1, 0.1, LABELS), LABELS, LABELS, seed=1, samples=300)
-    many_labels = np.tile(LABELS, (16, 1))
-    many = paired_bootstrap(decisions(1, 0.1, many_labels), many_labels, many_labels, seed=1, samples=300)
-    width, less = (np.ptp(result["micro.f1"]) for result in (few, many))
-    assert width / less == pytest.approx(4, rel=0.35)
-
-
-def test_needs_documents():
-    nothing = np.zeros((0, 2), dtype=bool)
-    with pytest.raises(UsageError):
-        paired_bootstrap(nothing, nothing, nothing, seed=1)
-
-
 @pytest.mark.parametrize("samples", [1, 99, 100, 101, 230])
 def test_intervals_are_percentiles_over_documents_drawn_again(samples):
     """Repeating each document as often as it is drawn and counting anew gives the same percentiles."""

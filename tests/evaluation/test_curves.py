@@ -14,7 +14,6 @@ from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation.curves import (
     MicroCurve,
-    PrecisionRecallCurve,
     area_under_curve,
     compute_micro_curve,
     find_break_even,
@@ -48,12 +47,6 @@ def test_precision_equals_recall_at_the_break_even_point(problem):
         if positives:
             hits = hits_by_hand(scores, labels)[category]
             assert value == pytest.approx(100 * hits / positives)
-
-
-def test_ties_go_by_document_order():
-    scores = np.zeros((4, 1))
-    assert find_break_even(scores, np.array([[1], [0], [0], [0]], dtype=bool)).micro() == 100
-    assert find_break_even(scores, np.array([[0], [0], [0], [1]], dtype=bool)).micro() == 0
 
 
 def test_micro_sums_counts_and_can_be_restricted():
@@ -94,14 +87,6 @@ def test_curves_end_where_everything_is_found(problem):
     assert curve.precision[-1] == pytest.approx(100 * labels[:, positive].mean())
 
 
-def test_a_perfect_ranking_has_full_precision():
-    labels = np.random.default_rng(0).random((50, 3)) < 0.3
-    curve = compute_micro_curve(labels.astype(float), labels)
-    assert curve.precision[0] == 100
-    at_full_recall = curve.precision[np.argmax(curve.recall >= 100)]
-    assert at_full_recall == 100
-
-
 @given(problems())
 def test_proportional_curve_passes_through_the_micro_break_even_point(problem):
     scores, labels = problem
@@ -110,15 +95,6 @@ def test_proportional_curve_passes_through_the_micro_break_even_point(problem):
         break_even_point = find_break_even(scores, labels).micro()
         assert curve.recall[99] == pytest.approx(break_even_point)
         assert curve.precision[99] == pytest.approx(break_even_point)
-
-
-def test_area_under_a_curve():
-    assert area_under_curve(
-        PrecisionRecallCurve(np.array([50.0, 100.0]), np.array([100.0, 50.0]))
-    ) == pytest.approx(87.5)
-    assert math.isnan(area_under_curve(PrecisionRecallCurve(np.empty(0), np.empty(0))))
-    labels = np.random.default_rng(2).random((200, 3)) < 0.2
-    assert area_under_curve(compute_micro_curve(labels.astype(float), labels)) == pytest.approx(100.0)
 
 
 @given(problems(), st.integers(1, 12))

@@ -108,26 +108,8 @@ def test_f1_of_means_is_gaos_equation():
     assert measures.f1_of_means(table((0, 1, 1, 8))) == 0
 
 
-def test_mean_of_nothing_is_undefined():
-    assert math.isnan(measures.mean(np.array([])))
-    assert math.isnan(measures.macro_f1(table((0, 0, 0, 4)), "skip"))
-
-
-def test_error_rate():
-    counts = table((5, 2, 3, 90))
-    assert counts.errors.tolist() == [5]
-    assert measures.error_rate(counts).tolist() == [5.0]
-
-
 def test_largest_first_and_ties_in_category_order():
     assert measures.sort_by_size(np.array([3, 9, 3, 0, 9])).tolist() == [1, 4, 0, 2, 3]
-
-
-def test_categories_are_summed_and_restricted():
-    counts = table((1, 2, 3, 4), (5, 6, 7, 8))
-    assert counts.restrict([1]).fn.tolist() == [7]
-    assert counts.restrict([1, 0]).tp.tolist() == [5, 1]
-    assert counts.sum_categories().tn.tolist() == [12]
 
 
 def test_accuracy_takes_the_first_of_equal_scores():
@@ -205,11 +187,6 @@ def test_f1_is_between_precision_and_recall(problem):
     assert (f[defined] <= np.maximum(p, r)[defined] + 1e-9).all()
     both = defined & (p + r > 0)
     np.testing.assert_allclose(f[both], 2 * p[both] * r[both] / (p[both] + r[both]))
-
-
-def test_error_rate_without_documents_is_undefined():
-    assert np.isnan(measures.error_rate(table((0, 0, 0, 0)))).all()
-    assert math.isnan(measures.f1_of_means(table((0, 0, 0, 3)), "skip"))
 
 
 def test_sparse_labels_are_the_dense_ones() -> None:

@@ -56,25 +56,10 @@ def test_macro_measures_are_means_of_the_categories():
     assert result["macro.bep"] == pytest.approx(np.nanmean([result[f"category.{n}.bep"] for n in NAMES]))
 
 
-def test_size_goes_by_training_documents():
-    reversed_counts = all_of_it(train_counts=COUNTS[::-1])
-    assert reversed_counts["macro.f1.top5"] == pytest.approx(
-        np.mean([reversed_counts[f"category.{name}.f1"] for name in NAMES[-5:]])
-    )
-
-
 def test_more_categories_than_there_are_is_undefined():
     result = all_of_it()
     for name in ("macro.f1.top20", "micro.f1.top20", "micro.bep.top20", "macro.f1_of_means.top20"):
         assert math.isnan(result[name])
-
-
-def test_without_scores_what_needs_them_is_undefined():
-    result = all_of_it(scores=None)
-    assert math.isnan(result["micro.bep"])
-    assert math.isnan(result["category.topic0.bep"])
-    assert math.isnan(result["accuracy"])
-    assert result["micro.f1"] == all_of_it()["micro.f1"]
 
 
 def test_accuracy_only_for_documents_of_one_category():
@@ -183,12 +168,6 @@ def test_every_category_has_its_row_and_undefined_values_are_nan(problem):
 def test_training_counts_must_fit_the_labels():
     with pytest.raises(UsageError, match="11 training counts"):
         all_of_it(train_counts=COUNTS[:-1])
-
-
-def test_names_of_built_in_measures_are_those_of_a_run():
-    names = list_builtin_measures()
-    assert names == tuple(name for name in all_of_it() if not name.startswith("category."))
-    assert {"micro.f1", "macro.bep", "accuracy", "micro.bep.rest"} <= set(names)
 
 
 def test_repetitions_with_an_undefined_value_have_an_undefined_mean():

@@ -8,12 +8,11 @@ from pathlib import Path
 import pydantic
 import pytest
 
+from tests.loops import for_each
 from textcat.corpora import OWN_TEXT_FORMATS
 from textcat.errors import UsageError
-from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.spec.schema import make_experiment_schema
-from textcat.published.printed_tables import load_all_cells
 
 PLAIN = """title: A trial
 corpus: {name: reuters21578}
@@ -23,15 +22,7 @@ runs:
 """
 
 
-@pytest.mark.parametrize("name", list(find_experiment_files()))
-def test_our_experiments_resolve_and_make_published_tables(name: str) -> None:
-    experiment = load_experiment(name)
-    assert experiment.name == name
-    known = {cell.table_id for cell in load_all_cells()}
-    assert set(experiment.tables) <= known
-
-
-@pytest.mark.parametrize(
+@for_each(
     ("change", "place", "message"),
     [
         (("title", "titel"), "1:1", "Did you mean title?"),
@@ -62,7 +53,7 @@ def test_faults_are_shown_at_their_place(
     assert f"trial.yaml:{place}" in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "run",
     [
         "learner: CLG",
@@ -78,23 +69,13 @@ def test_expected_f1_takes_probabilities_from_the_learner_or_a_calibration(tmp_p
     assert load_experiment(path).runs["one"].threshold.rule == "expected-f1"
 
 
-def test_runs_take_the_experiments_settings_key_by_key(tmp_path: Path) -> None:
-    path = tmp_path / "trial.yaml"
-    path.write_text(
-        PLAIN.replace("learner: CLS", "learner: CLS\n    selection: {features: 50}")
-        + "selection: {score: chi_square, features: 7}\n"
-    )
-    chosen = load_experiment(path).runs["one"].selection
-    assert (chosen.score, chosen.features) == ("chi_square", 50)
-
-
 OWN = """title: t
 corpus: {name: NAME, path: x}
 runs: {a: {learner: CLG, text: {stem: porter_martin}}, b: {learner: CLG}}
 """
 
 
-@pytest.mark.parametrize("name", OWN_TEXT_FORMATS)
+@for_each("name", OWN_TEXT_FORMATS)
 def test_own_documents_are_tokenized_for_any_script(name: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(OWN.replace("NAME", name))
@@ -106,7 +87,7 @@ def test_own_documents_are_tokenized_for_any_script(name: str, tmp_path: Path) -
     assert load_experiment(path).runs["a"].text.tokenizer == "words"
 
 
-@pytest.mark.parametrize("name", ["reuters21578", "rcv1-like"])
+@for_each("name", ["reuters21578", "rcv1-like"])
 def test_other_documents_keep_their_tokenizer(name: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(OWN.replace("NAME", name))
@@ -124,9 +105,7 @@ def test_the_schema_in_the_repository_is_the_models() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "line", ["name: ../../elsewhere", "name: /tmp/elsewhere", "name: a/./b", "name: .hidden"]
-)
+@for_each("line", ["name: ../../elsewhere", "name: /tmp/elsewhere", "name: a/./b", "name: .hidden"])
 def test_names_do_not_lead_out_of_the_results(tmp_path: Path, line: str) -> None:
     path = tmp_path / "e.yaml"
     path.write_text(f"title: t\ncorpus: {{name: reuters21578}}\nruns: {{a: {{learner: CLG}}}}\n{line}\n")
@@ -134,7 +113,7 @@ def test_names_do_not_lead_out_of_the_results(tmp_path: Path, line: str) -> None
         load_experiment(path)
 
 
-@pytest.mark.parametrize("name", ["../../models", "/", ".", "a/b", "''", "x\\0"])
+@for_each("name", ["../../models", "/", ".", "a/b", "''", "x\\0"])
 def test_runs_are_named_like_folders(tmp_path: Path, name: str) -> None:
     path = tmp_path / "e.yaml"
     quoted = name if name == "''" else f'"{name}"'

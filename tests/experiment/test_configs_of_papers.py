@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.loops import for_each
 from textcat.corpora import list_corpora, load_card
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
@@ -25,7 +24,7 @@ def test_every_cell_and_claim_finds_its_experiment_and_run() -> None:
     assert needed <= {(name, run) for name, experiment in EXPERIMENTS.items() for run in made_by(experiment)}
 
 
-@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
+@for_each("name", sorted(EXPERIMENTS))
 def test_an_experiment_names_tables_and_figures_that_there_are(name: str) -> None:
     experiment = EXPERIMENTS[name]
     assert set(experiment.tables) <= {cell.table_id for cell in load_all_cells()}
@@ -37,7 +36,7 @@ def test_every_figure_is_drawn_by_one_experiment() -> None:
     assert sorted(drawn) == sorted(FIGURES)
 
 
-@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
+@for_each("name", sorted(EXPERIMENTS))
 def test_an_experiment_names_a_split_that_its_collection_has(name: str) -> None:
     corpus = EXPERIMENTS[name].corpus
     if corpus.split and corpus.name in list_corpora():

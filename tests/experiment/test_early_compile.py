@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -14,9 +13,8 @@ import pytest
 from tests.experiment.small import write_small_collection
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.runner import run_experiment
-from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps import compile_early, train
+from textcat.experiment.steps import compile_early
 from textcat.store.arrays import read_json
 
 
@@ -68,13 +66,6 @@ def test_an_error_in_the_thread_leaves_the_run_alone(tmp_path: Path, monkeypatch
     assert timings.built["evaluate"] == len(plan.chains) + len(plan.intervals)
 
 
-def use_processor(run: object) -> None:
-    """Work for 0.3 s of processor."""
-    began = time.thread_time()
-    while time.thread_time() - began < 0.3:
-        pass
-
-
 def measure_training(folder: Path, **settings: Any) -> dict[str, float]:
     """The processor seconds of each model."""
     context = RunContext(folder / "data", jobs=1, offline=True, **settings)
@@ -83,27 +74,7 @@ def measure_training(folder: Path, **settings: Any) -> dict[str, float]:
     return {run: read_json(model, "processor")["seconds"] for run, model in models.items()}
 
 
-def test_training_time_holds_no_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train, "compile_kernels", use_processor)
-    seconds = measure_training(tmp_path)
-    assert 0 < seconds["bayes"] < 0.3
-
-
 def test_training_time_holds_no_work_of_other_threads(tmp_path: Path) -> None:
     background = count(step=1000)
     seconds = measure_training(tmp_path, measure_background=lambda: float(next(background)))
     assert all(-1000 < value < -900 for value in seconds.values())
-
-
-def test_the_seconds_of_the_thread_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compile_early, "compile_kernels", use_processor)
-    settings = RunSettings.model_construct(learner="smo")
-    with compile_early.compile_early([settings], RunContext(Path(), jobs=2)) as context:
-        measured = [context.measure_background()]
-        until = time.monotonic() + 60
-        while measured[-1] < 0.3 and time.monotonic() < until:
-            use_processor(None)
-            measured.append(context.measure_background())
-    measured.append(context.measure_background())
-    assert measured == sorted(measured)
-    assert 0.3 <= measured[-1] < 0.6

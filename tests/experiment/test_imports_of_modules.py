@@ -143,6 +143,7 @@ def test_a_model_needs_the_same_module(trained: Path, tmp_path: Path) -> None:
     assert "has changed since the model was trained" in message
 
 
+@pytest.mark.slow
 def test_a_tuned_experiment_names_the_file_of_the_module(trained: Path) -> None:
     limits = ["--configurations", "1", "--folds", "2", "--output", "deep/tuned", "-q"]
     run_textcat(trained, "tune", "own_methods.yaml", *limits)

@@ -12,6 +12,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.experiment.run.reading_plan import apply_patch
 from textcat.experiment.spec.config_files import find_experiment_files
@@ -20,7 +21,6 @@ from textcat.experiment.spec.experiment import (
     SHARED_BY_RUNS,
     Experiment,
     SearchSettings,
-    is_folder_name,
 )
 from textcat.experiment.spec.loading import load_experiment, read_experiment_source
 
@@ -78,21 +78,6 @@ def _holds(data: Any, path: tuple[Any, ...]) -> bool:
     return True
 
 
-@given(files)
-@settings(max_examples=40, deadline=None)
-def test_a_list_of_files_is_merged_like_a_chain(tmp_path_factory, contents) -> None:
-    folder = tmp_path_factory.mktemp("list")
-    *parents, own = contents
-    for number, data in enumerate(parents):
-        (folder / f"{number}.yaml").write_text(yaml.safe_dump(data) if data else "")
-    extends = f"extends: [{', '.join(f'{n}.yaml' for n in range(len(parents)))}]\n" if parents else ""
-    (folder / "own.yaml").write_text(extends + (yaml.safe_dump(own) if own else ""))
-    expected: dict[str, Any] = deepcopy(contents[0])
-    for data in contents[1:]:
-        expected = merge(expected, data)
-    assert read_experiment_source(folder / "own.yaml").data == expected
-
-
 def test_a_file_that_two_others_extend_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from textcat.experiment.spec import loading
 
@@ -106,7 +91,7 @@ def test_a_file_that_two_others_extend_is_read_once(tmp_path: Path, monkeypatch:
     assert sorted(opened) == ["base.yaml", "left.yaml", "own.yaml", "right.yaml"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "message"),
     [
         ("extends: 3", "names one experiment or its file"),
@@ -123,7 +108,7 @@ def test_extends_is_a_file_or_a_list_of_files(line: str, message: str, tmp_path:
     assert "own.yaml:2:1" in str(caught.value)
 
 
-@pytest.mark.parametrize(("files_in_chain", "refused"), [(50, False), (51, True)])
+@for_each(("files_in_chain", "refused"), [(50, False), (51, True)])
 def test_a_chain_may_have_fifty_files(files_in_chain: int, refused: bool, tmp_path: Path) -> None:
     for number in range(files_in_chain):
         extends = f"extends: {number + 1}.yaml\n" if number < files_in_chain - 1 else ""
@@ -148,7 +133,7 @@ CHANGED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("section", SHARED_BY_RUNS)
+@for_each("section", SHARED_BY_RUNS)
 def test_a_run_overrides_single_keys_of_a_shared_section(section: str) -> None:
     """The run has its own value of one key, the experiment's of the other, and other runs have both of the latter."""
     (first, one), (second, other) = CHANGED[section].items()
@@ -177,7 +162,7 @@ def _validate(shared: dict[str, Any], own: dict[str, Any]) -> Experiment:
     return Experiment.model_validate(data)
 
 
-@pytest.mark.parametrize("name", list(find_experiment_files()))
+@for_each("name", list(find_experiment_files()))
 def test_a_resolved_experiment_resolves_to_itself(name: str) -> None:
     """What `textcat show` prints can be read again, and is the same experiment."""
     experiment = load_experiment(name)
@@ -196,7 +181,7 @@ BASE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("path", "value", "changed"),
     [
         ("text.stem", "porter_martin", {("text", "stem"): "porter_martin"}),
@@ -228,33 +213,6 @@ def test_a_patch_sets_what_it_names_and_nothing_else(path: str, value: Any, chan
     assert apply_patch(found, {path: value}) == found
 
 
-def test_patches_share_no_values_with_the_experiment() -> None:
-    value = [1.0]
-    found = apply_patch(BASE, {"runs.*.search.grid": value})
-    value.append(2.0)
-    assert found["runs"]["c"]["search"]["grid"] == [1.0]
-
-
-@pytest.mark.parametrize(
-    ("name", "possible"),
-    [
-        ("a", True),
-        ("a b", True),
-        ("x" * 200, True),
-        ("x" * 201, False),
-        ("é" * 101, False),
-        ("", False),
-        (".a", False),
-        ("a/b", False),
-        ("a\n", False),
-        ("a.b", True),
-        ("..", False),
-    ],
-)
-def test_names_of_folders(name: str, possible: bool) -> None:
-    assert is_folder_name(name) == possible
-
-
 def test_a_search_per_category_goes_by_likelihood() -> None:
     chosen = {"parameter": "lam", "grid": [1.0], "per_category": True}
     assert SearchSettings(**chosen, criterion="log-likelihood").per_category
@@ -262,7 +220,7 @@ def test_a_search_per_category_goes_by_likelihood() -> None:
         SearchSettings(**chosen)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("section", "message"),
     [
         ({"comparisons": {"c": {"left": "r", "right": "absent"}}}, "names the run 'absent'"),

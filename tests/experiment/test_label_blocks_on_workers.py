@@ -20,10 +20,7 @@ from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps import held_out, models, train
-from textcat.learners.label_tree_training import fit_label_tree
-from textcat.learners.parameters import LabelTreeParameters
-from textcat.linear import fit
-from textcat.parallel import Executor, SerialExecutor, start_workers
+from textcat.parallel import Executor, start_workers
 
 pytest.importorskip("textcat.parallel.dask_cluster", reason="Dask is not installed")
 
@@ -175,30 +172,3 @@ def test_a_run_makes_dense_labels_of_blocks_only(
     assert done.exit_code == 0, done.output
     assert (tmp_path / "results" / "many" / "report.html").exists()
     assert max(rows * columns for rows, columns in sizes) == 500 * 40
-
-
-def test_models_are_sent_without_what_was_computed_from_them() -> None:
-    random = np.random.default_rng(5)
-    X = sp.csr_array(random.random((90, 40)) < 0.2, dtype=np.float64)
-    Y = random.random((90, 30)) < 0.2
-    for model in (
-        fit(X, Y, loss="squared_hinge", algorithm="fast", prune=0.01),
-        fit_label_tree(X, Y, LabelTreeParameters(leaf_labels=10)),
-    ):
-        before, scores = len(pickle.dumps(model)), model.scores(X)
-        assert len(pickle.dumps(model)) == before
-        assert np.array_equal(pickle.loads(pickle.dumps(model)).scores(X), scores)
-
-
-def test_a_label_tree_is_trained_by_nodes() -> None:
-    """Each node is a task, and the threads of one process give the same trees."""
-    random = np.random.default_rng(1)
-    Y = sp.csr_array(random.random((200, 60)) < 0.05)
-    X = sp.csr_array(Y @ (random.random((60, 100)) < 0.1).astype(float))
-    settings = LabelTreeParameters(leaf_labels=15, branches=4, trees=2)
-    recorder = RecordingExecutor(SerialExecutor())
-    apart = fit_label_tree(X, Y, settings, executor=recorder)
-    together = fit_label_tree(X, Y, settings, jobs=2)
-    assert recorder.tasks == [len(apart.starts) - 1] and recorder.tasks[0] > 4
-    for name, values in together.to_arrays().items():
-        assert np.array_equal(apart.to_arrays()[name], values), name

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from tests.experiment.place import Place
 from tests.experiment.test_reading_plan import OWN
+from tests.loops import for_each
 from textcat.cli.main import group
 from textcat.errors import StageFailedError, UsageError
 from textcat.experiment.run import multiverse
@@ -167,7 +168,7 @@ def test_earlier_readings_are_left_out_where_the_literal_one_has_other_numbers_n
     assert list_options(place.summary()) == [{}]
 
 
-@pytest.mark.parametrize("budget", ["20", "m", "20 minutes", "-3m"])
+@for_each("budget", ["20", "m", "20 minutes", "-3m"])
 def test_a_budget_needs_a_unit(place: OwnReadings, budget: str) -> None:
     result = CliRunner().invoke(group, ["multiverse", "trial", "--budget", budget])
     assert result.exit_code == 2

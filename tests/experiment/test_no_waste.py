@@ -20,7 +20,6 @@ from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.learners import find_learner
 from textcat.learners.parameters import validate_parameters
 from textcat.linear import training
-from textcat.linear.problem import make_matrix_with_bias
 from textcat.store import arrays
 from textcat.text.vectorizer import Vectorizer
 
@@ -124,11 +123,6 @@ def test_what_is_no_strength_of_the_prior_is_no_path(tmp_path: Path) -> None:
     few, many = fit_grid("linear", {"loss": "logistic", "lam": 0.01}, "passes", [1, 50], problem)
     assert few.describe()["certificate"][0]["passes"] == 1
     assert many.describe()["certificate"][0]["passes"] > 1
-
-
-def test_documents_that_are_fit_already_are_not_copied(tmp_path: Path) -> None:
-    X = problem_of(tmp_path).X
-    assert np.shares_memory(make_matrix_with_bias(X, 0.0).data, X.data)
 
 
 def test_large_vectors_are_mapped_and_score_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

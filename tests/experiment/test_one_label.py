@@ -12,10 +12,9 @@ import pytest
 import yaml
 
 from tests.browser import dom
-from tests.conftest import PROJECT
 from tests.experiment.own_table import carried_out
 from textcat.errors import UsageError
-from textcat.evaluation.one_label import compute_calibration_error, find_columns, measure_reliability
+from textcat.evaluation.one_label import compute_calibration_error, find_columns
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.results_file import encode_results, read_results
 from textcat.experiment.spec.loading import load_experiment
@@ -193,17 +192,3 @@ def test_temperature_needs_one_label_per_document(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(yaml.safe_dump(settings))
     with pytest.raises(UsageError, match="single_label"):
         load_experiment(tmp_path / "x.yaml")
-
-
-def test_only_results_without_a_paper_describe_confusions() -> None:
-    described = set()
-    for path in sorted((PROJECT / "results").rglob("results.json")):
-        text = path.read_text()
-        if '"confusions"' in text:
-            described.add(path.parent.name)
-            assert not json.loads(text)["paper"], path
-    assert "clinc150" in described
-
-
-def test_reliability_of_equal_probabilities_is_one_bin() -> None:
-    assert len(measure_reliability(np.full((8, 2), 0.5), np.zeros(8, dtype=np.int64))) == 1

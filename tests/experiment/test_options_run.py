@@ -99,6 +99,7 @@ def leave_collection_out(readings: Readings) -> Readings:
     return readings.model_copy(update={"questions": kept})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_option_runs(paper: str, folder: Path, tmp_path: Path) -> None:
     readings = leave_collection_out(load_readings(paper))

@@ -12,17 +12,16 @@ import scipy.sparse as sp
 from tests.experiment.place import Place
 from textcat.evaluation.measures import count_contingency, micro_f1
 from textcat.experiment.run.results_file import read_results
-from textcat.experiment.steps import decide, linear_learner, train
+from textcat.experiment.steps import train
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.linear_learner import FOLDS, MAX_LOSS
 from textcat.learners.parameters import validate_parameters
-from textcat.linear.model import LinearModel
 from textcat.serving.categorizer import read_categorizer
 from textcat.serving.document_files import NewDocument
 from textcat.serving.explain import compute_contributions, find_strongest_terms
 from textcat.serving.predict import predict_lines
 from textcat.splits import assign_folds
-from textcat.store.arrays import read_array, read_json
+from textcat.store.arrays import read_json
 
 RUNS = """
   pruned: {learner: linear, parameters: {loss: squared_hinge, cost: 1, algorithm: fast, prune: 0.05}}
@@ -111,24 +110,6 @@ def test_the_measures_of_the_grid_are_those_of_pruned_models() -> None:
     assert entry["precision@1"] == pytest.approx(100 * best.mean())
 
 
-def test_many_categories_are_sampled_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_learner, "MAX_CATEGORIES", 5)
-    problem = make_problem()
-    counts = problem.labels.sum(axis=0)
-    trained = []
-
-    def train(part: LearningProblem) -> LinearModel:
-        trained.append(part.labels.shape[1])
-        return LinearModel(np.zeros((part.X.shape[1], 5)), np.zeros(5))
-
-    assert linear_learner.choose_prune_threshold(problem, train).value == 0.0
-    assert trained == [5]
-    chosen = linear_learner._sample_categories(problem.labels.sum(axis=0))
-    assert {counts.argmax(), counts.argmin()} <= set(chosen.tolist()) and list(chosen) == sorted(
-        set(chosen.tolist())
-    )
-
-
 def test_an_auto_pruned_run_has_one_threshold_for_all_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,14 +123,3 @@ def test_an_auto_pruned_run_has_one_threshold_for_all_blocks(
     assert run["measures"]["chosen.prune"] == read_json(folder, "prune")["value"]
     assert read_json(folder, "part0")["settings"].get("prune", 0.0) == run["measures"]["chosen.prune"]
     assert read_json(folder, "part1")["settings"].get("prune", 0.0) == run["measures"]["chosen.prune"]
-
-
-def test_the_learners_own_threshold_is_set_without_scoring(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = Place(tmp_path)
-    place.experiment.write_text(place.experiment.read_text().replace("{rule: tuned}", "{value: 0.25}"))
-    monkeypatch.setattr(decide, "load_model", None)
-    place.textcat("train", str(place.experiment))
-    thresholds = read_array(place.data / "models" / "trial" / "svm", "thresholds")
-    assert thresholds.tolist() == [0.25, 0.25, 0.25]

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from tests.evaluation.test_ranking import KINDS
 from tests.experiment.place import Place
 from textcat.cli.main import group
-from textcat.evaluation.run_measures import EvaluationSettings
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.results_file import read_results
 from textcat.experiment.run.runner import run_experiment
@@ -29,12 +28,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     place.experiment.write_text(place.experiment.read_text() + ASKED)
     place.textcat("run", str(place.experiment))
     return place
-
-
-def test_a_setting_that_is_not_used_is_not_in_recipes() -> None:
-    assert {"ranking", "frequency_groups"}.isdisjoint(EvaluationSettings().model_dump(mode="json"))
-    asked = EvaluationSettings(ranking=[1], frequency_groups=True).model_dump(mode="json")
-    assert (asked["ranking"], asked["frequency_groups"]) == ([1], True)
 
 
 def test_results_and_tables_hold_them(place: Place) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.experiment.small import write_small_collection
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.experiment.run.reading_plan import (
     ReadableExperiment,
@@ -79,7 +80,7 @@ def test_every_option_of_a_paper_is_a_valid_experiment_and_every_question_matter
     assert mattering == several
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("path", "message"),
     [
         ("text.stemming", "stemming"),
@@ -95,20 +96,6 @@ def test_every_option_of_a_paper_is_a_valid_experiment_and_every_question_matter
 def test_a_path_that_no_experiment_has_is_refused(path: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         check_patch_path(path)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "corpus.options.headers",
-        "projection.length",
-        "runs.*.search.use",
-        "runs.a|b.parameters.lam",
-        "comparisons.x.left",
-    ],
-)
-def test_a_path_into_the_settings_is_accepted(path: str) -> None:
-    check_patch_path(path)
 
 
 def test_a_patch_selects_runs_by_learner_and_leaves_absent_sections_out() -> None:
@@ -221,7 +208,7 @@ def test_a_reading_that_is_asked_for_changes_the_settings_of_a_papers_experiment
     assert other.reading == "stemming=none,scope=each_category"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "reading", "message"),
     [
         ("zhang_jin_2003/table2_reuters", "stemming=some", "not a reading: stemming=some"),

@@ -14,7 +14,6 @@ from tests.experiment.own_table import WORDS, carried_out, table
 from textcat.cli.model_commands import predict_command
 from textcat.errors import UsageError
 from textcat.experiment.run.results import collect_results
-from textcat.experiment.spec.loading import load_experiment
 from textcat.report.diagnostics import diagnose_runs
 from textcat.report.writer import write_report
 from textcat.serving.categorizer import read_categorizer
@@ -132,12 +131,3 @@ def test_a_model_without_probabilities_cannot_reject(tmp_path: Path) -> None:
     (folder,) = export_models(plan, context, tmp_path / "models")
     with pytest.raises(UsageError, match="cannot reject"):
         read_categorizer(Path(folder)).reject_below(0.5)
-
-
-def test_keys_of_experiments_without_reject_stay(tmp_path: Path) -> None:
-    table(tmp_path, single=True)
-    settings = {"runs": {"one": RUN}, "corpus": {"single_label": True}}
-    plan, context, _ = carried_out(tmp_path, settings, single=True)
-    assert "reject" not in plan.chains[0].decided.recipe.parameters
-    assert "reject" not in collect_results(plan, context)["runs"]["one"]["settings"]
-    assert load_experiment(tmp_path / "small.yaml").reject is None

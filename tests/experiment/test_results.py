@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import statistics
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,18 @@ import pytest
 
 from tests.experiment.own_table import carried_out, results_of
 from tests.experiment.place import Place
+from tests.loops import for_each
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 from textcat.experiment.run.results import collect_results, measure_weights
 from textcat.experiment.run.results_file import (
     add_timings,
     collect_timings,
     encode_results,
-    fit_growth_exponent,
     get_run_measures,
     merge_timings,
     read_results,
     write_results_folder,
 )
-from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.models import save_model
 from textcat.linear.model import LinearModel
 from textcat.report.comparison_tables import runs_as_text
@@ -69,7 +69,7 @@ def test_results_without_intervals_are_read_and_shown_without_sampling_errors(
     assert "\u00b1" not in runs_as_text(read_results(path))
 
 
-@pytest.mark.parametrize("ends", [[1.0], [1.0, 2.0, 3.0], ["low", "high"], 5])
+@for_each("ends", [[1.0], [1.0, 2.0, 3.0], ["low", "high"], 5])
 def test_an_interval_of_other_than_two_numbers_is_refused(
     results: dict[str, Any], tmp_path: Path, ends: object
 ) -> None:
@@ -129,6 +129,22 @@ def test_results_read_back_as_they_were_and_spell_one_way(results: dict[str, Any
         assert len(again["runs"][name]["certificates"]) == len(run["certificates"])
 
 
+def test_categories_with_dots_are_not_mixed_up(results: dict[str, Any], tmp_path: Path) -> None:
+    added = {
+        f"category.{category}.{kind}": number + len(kind) / 10
+        for number, category in enumerate(["a", "a.f1", "a.f1.mean", "b."])
+        for kind in ("f1", "recall")
+    }
+    more = deepcopy(results)
+    more["runs"]["ridge"]["measures"] |= added
+    more["corpus"]["train_counts"] |= dict.fromkeys(["a", "a.f1", "a.f1.mean", "b."], 1)
+    (tmp_path / "results.json").write_text(encode_results(more))
+    packed = json.loads((tmp_path / "results.json").read_text())["runs"]["ridge"]
+    assert not [name for name in packed["measures"] if name.startswith("category.")]
+    measures = read_results(tmp_path)["runs"]["ridge"]["measures"]
+    assert {name: measures.get(name) for name in added} == added
+
+
 def test_the_same_experiment_gives_the_same_bytes_from_an_empty_cache(tmp_path: Path) -> None:
     spelled = []
     for place in ("one", "other"):
@@ -138,7 +154,7 @@ def test_the_same_experiment_gives_the_same_bytes_from_an_empty_cache(tmp_path: 
     assert spelled[0] == spelled[1]
 
 
-@pytest.mark.parametrize("damage", ["", "[]", "{", '{"format": 1}', '{"format": 2, "corpus": {}}'])
+@for_each("damage", ["", "[]", "{", '{"format": 1}', '{"format": 2, "corpus": {}}'])
 def test_what_is_not_results_is_refused_with_its_place(damage: str, tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(damage)
     with pytest.raises(BadDataError) as caught:
@@ -185,12 +201,6 @@ def test_stages_from_the_cache_have_the_seconds_of_their_artifacts(tmp_path: Pat
     assert stages[0]["train"] == stages[1]["train"] < 999.0
 
 
-@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
-def test_growth_is_the_power_of_the_size(power: float) -> None:
-    sizes = [10, 20, 40]
-    assert fit_growth_exponent(sizes, [3.0 * size**power for size in sizes]) == pytest.approx(power)
-
-
 def test_a_comparison_of_a_run_that_is_not_there_is_refused(tmp_path: Path) -> None:
     settings = {"runs": TWO, "comparisons": {"x": {"left": "ridge", "right": "absent"}}}
     with pytest.raises(UsageError, match="absent"):
@@ -217,14 +227,6 @@ def test_folds_pool_every_document_once(tmp_path: Path) -> None:
     assert sum(red) == 120
     assert np.isfinite(measures["micro.f1.mean"])
     assert get_run_measures(results)["collection"]["collection.train_documents"] == 120
-
-
-def test_extending_two_files_takes_the_later_over_the_earlier(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("title: first\nseed: 3\ncorpus: {name: reuters21578}\n")
-    (tmp_path / "b.yaml").write_text("title: second\nruns: {x: {learner: naive_bayes}}\n")
-    (tmp_path / "c.yaml").write_text("extends: [a.yaml, b.yaml]\n")
-    experiment = load_experiment(tmp_path / "c.yaml")
-    assert (experiment.title, experiment.seed, list(experiment.runs)) == ("second", 3, ["x"])
 
 
 def test_results_may_hold_only_the_largest_categories(tmp_path: Path) -> None:

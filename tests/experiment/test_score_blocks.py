@@ -15,7 +15,7 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.run.results_file import get_run_intervals, read_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps import held_out, models
+from textcat.experiment.steps import models
 from textcat.experiment.steps.block_outcome import (
     holds_all_scores,
     read_decisions,
@@ -145,19 +145,3 @@ def test_mistakes_are_the_same(whole: Place, parts: Place) -> None:
         found.append([collect_mistakes(chain, chains, plan, context) for chain in chains])
     assert {kind for one in found[0] for kind in one.kinds} == {"False positives", "False negatives"}
     assert found[0] == found[1]
-
-
-def test_blocks_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = make_place(tmp_path)
-    monkeypatch.setattr(models, "MAX_DENSE_SCORES", 0)
-    monkeypatch.setattr(models, "MAX_BLOCK_CATEGORIES", 2)
-    monkeypatch.setattr(held_out, "load_held_out_scores", None)
-    kept = ("default:", "scut:", "         threshold", "apart:", "counted:", "platt:")
-    text = place.experiment.read_text()
-    runs = [
-        line for line in RUNS.splitlines() if line.lstrip().startswith(kept) or line.startswith("         ")
-    ]
-    place.experiment.write_text(text.partition("runs:")[0] + "runs:\n" + "\n".join(runs) + "\n")
-    place.textcat("run", str(place.experiment))
-    assert not list((place.data / "cache").glob("held_out/*"))
-    assert not list((place.data / "cache").glob("evaluate/*/scores.npy"))

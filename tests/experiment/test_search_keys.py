@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.loops import for_each
 from textcat.experiment.run.plan import make_plan
 from textcat.experiment.spec.experiment import Experiment
 from textcat.linear.training import ALGORITHMS
@@ -22,22 +23,10 @@ def find_key(**run: Any) -> str:
     return make_plan(experiment, Path("unread"), "fingerprint").chains[0].trained.recipe.key
 
 
-@pytest.mark.parametrize(
-    ("criterion", "changes"),
-    [("micro.f1", True), ("errors", True), ("micro.bep", False), ("accuracy", False)],
-)
-def test_thresholds_are_in_the_key_where_they_decide(criterion: str, changes: bool) -> None:
-    search = {"parameter": "cost", "grid": [1.0], "criterion": criterion}
-    tuned, default = (
-        find_key(learner="linear", search=search, threshold={"rule": rule}) for rule in ("tuned", "default")
-    )
-    assert (tuned != default) == changes
-
-
 LINEAR = {"loss": "logistic", "prior": "gaussian", "cost": 1.0}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("learner", "parameters", "changes"),
     [
         ("linear", LINEAR | {"algorithm": "fast"}, True),

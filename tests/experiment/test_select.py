@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.experiment.own_table import carried_out
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.vectorize import read_selection, read_vectors
@@ -15,7 +16,7 @@ from textcat.experiment.steps.vectorize import read_selection, read_vectors
 BAYES = {"runs": {"bayes": {"learner": "naive_bayes"}}}
 
 
-@pytest.mark.parametrize(("minimum", "step"), [(0, False), (1, False), (2, True), (30, True)])
+@for_each(("minimum", "step"), [(0, False), (1, False), (2, True), (30, True)])
 def test_minimum_documents_alone_selects_features(minimum: int, step: bool, tmp_path: Path) -> None:
     selection = {"features": "all", "minimum_documents": minimum}
     plan, context, _ = carried_out(tmp_path, {**BAYES, "selection": selection})
@@ -28,7 +29,7 @@ def test_minimum_documents_alone_selects_features(minimum: int, step: bool, tmp_
     assert np.array_equal(kept, containing >= minimum)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("shared", "own", "line"),
     [("selection: {features: 5}\n", "projection: {dimensions: 3}", 5), ("projection: {dimensions: 3}\n",
      "selection: {features: all, minimum_documents: 2}", 3)],

@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from tests.experiment.own_table import results_of
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.evaluation.run_measures import EvaluationSettings
 from textcat.experiment.spec.experiment import RunSettings
@@ -99,7 +100,7 @@ def test_weights_are_named_and_fall_in_size(subject: StudyInput) -> None:
     assert (np.diff(sizes) <= 0).all()
 
 
-@pytest.mark.parametrize("study", ["objectives", "weights"])
+@for_each("study", ["objectives", "weights"])
 def test_what_has_no_weights_is_refused(study: Any, subject: StudyInput) -> None:
     with pytest.raises(UsageError):
         STUDIES[study](replace(subject, weights=None))

@@ -16,12 +16,6 @@ from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts
 from textcat.text.text_settings import TextSettings
 
-RECORD = """<REUTERS TOPICS="YES" LEWISSPLIT="{side}" CGISPLIT="TRAINING-SET" OLDID="1" NEWID="{number}">
-<DATE>26-FEB-1987</DATE><TOPICS>{topics}</TOPICS><PLACES></PLACES><PEOPLE></PEOPLE><ORGS></ORGS>
-<EXCHANGES></EXCHANGES><COMPANIES></COMPANIES>
-<TEXT><TITLE>WHEAT</TITLE><DATELINE>x</DATELINE><BODY>grain and ships</BODY></TEXT></REUTERS>
-"""
-
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -56,23 +50,6 @@ def write_table(folder: Path) -> Path:
     rows = [f"d{k},text {k},{'b' if k % 3 else 'a'},{'train' if k % 2 else 'test'}" for k in range(30)]
     (folder / "own.csv").write_text("\n".join(["id,text,label,side", *rows]) + "\n")
     return folder / "own.csv"
-
-
-def test_reuters_is_parsed_once(tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    # The made files have no manifest of a fetched collection.
-    monkeypatch.setattr("textcat.experiment.steps.tokenize.verify_documents", lambda *fetched: None)
-    folder = tmp_path / "reuters"
-    folder.mkdir()
-    topics = ["<D>wheat</D>", "<D>corn</D><D>wheat</D>", "<D>ship</D>"]
-    records = [
-        RECORD.format(side="TRAIN" if number else "TEST", number=number + 1, topics=each)
-        for number, each in enumerate(topics)
-    ]
-    (folder / "reut2-000.sgm").write_text('<!DOCTYPE lewis SYSTEM "lewis.dtd">\n' + "".join(records))
-    counts = count("reuters21578", folder)
-    assert reads == ["1", "2", "3"]
-    assert tuple(counts.categories) == open_corpus("reuters21578", folder).categories
-    assert tuple(counts.categories) == ("corn", "ship", "wheat")
 
 
 @pytest.mark.parametrize("options", [{"side": "side"}, {}, {"ratio": None}, {"categories": ["b", "a"]}])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,6 @@ import numpy as np
 import pytest
 
 from tests.experiment.own_table import carried_out, results_of
-from textcat.errors import UsageError
 from textcat.experiment.steps import train
 from textcat.experiment.steps.learners import find_learner
 from textcat.experiment.steps.models import load_model
@@ -30,24 +27,10 @@ def test_every_learner_of_the_table_can_be_found_and_says_its_name() -> None:
         assert learner.has_path("lam") == (entry.parameters is LinearParameters)
 
 
-def test_what_a_learner_cannot_do_is_a_usage_error() -> None:
-    bayes: Any = find_learner("naive_bayes")
-    with pytest.raises(UsageError, match="naive_bayes cannot search for each category"):
-        bayes.search_each_category(None, None, None, 1, None)
-    with pytest.raises(UsageError, match="naive_bayes has no checkpoints"):
-        bayes.fit_course(None, None, 1)
-
-
 @pytest.mark.parametrize(("given", "kept"), [([], []), ([8, 2], [2, 4, 8]), ([4, 2], [4, 2])])
 def test_a_run_of_a_shared_descent_keeps_its_own_iterations(given: list[int], kept: list[int]) -> None:
     found: Any = validate_parameters("mfom", {"iterations": 4, "checkpoints": given})
     assert found.checkpoints == kept
-
-
-def test_the_table_of_learners_loads_no_numerics() -> None:
-    code = "import sys, textcat.learners.parameters; print('numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
 
 
 def test_the_parts_of_a_model_are_the_files_of_its_blocks(tmp_path: Path) -> None:

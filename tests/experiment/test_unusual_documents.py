@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.experiment.own_table import carried_out, results_of
+from tests.loops import for_each
 from textcat.corpora.own.inspect import inspect_documents
 from textcat.errors import BadDataError, StageFailedError, UsageError
 
@@ -68,7 +69,7 @@ def test_a_category_without_test_documents_is_no_part_of_macro_f1(tmp_path: Path
     assert found["skip"] < found[1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rows",
     [many((GRAIN, "grain", "a"), (MONEY, "money", "b")), many(("rain", "grain", "x"), ("sun", "money", "x"))],
 )
@@ -82,7 +83,7 @@ def test_a_table_without_a_header_is_refused(rows: list[tuple[str, str, str]], t
     ).counts.used
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("names", "content", "message"),
     [
         ([], b"", "its folders have no files"),

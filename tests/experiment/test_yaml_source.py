@@ -16,15 +16,6 @@ def test_a_file_of_another_kind_is_refused_for_its_size(tmp_path: Path) -> None:
         read_experiment_source(tmp_path / "big.yaml")
 
 
-def test_extends_merges_mappings_and_replaces_the_rest(tmp_path: Path) -> None:
-    (tmp_path / "below.yaml").write_text("a: {x: 1, y: 2}\nb: [1, 2]\nc: 3\n")
-    (tmp_path / "above.yaml").write_text("extends: below.yaml\na: {y: 5}\nb: [9]\nc: null\n")
-    source = read_experiment_source(tmp_path / "above.yaml")
-    assert source.data == {"a": {"x": 1, "y": 5}, "b": [9]}
-    assert source.places[("a", "x")].file.name == "below.yaml"
-    assert source.places[("a", "y")].file.name == "above.yaml"
-
-
 def test_extending_in_a_circle_is_refused(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text("extends: two.yaml\n")
     (tmp_path / "two.yaml").write_text("extends: one.yaml\n")

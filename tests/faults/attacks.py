@@ -20,13 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from tests.faults import test_fetching as web
 from tests.faults import test_hostile_matrices as matrices
 from tests.faults.kills import die_at, kill_many, unsound_artifacts
-from tests.faults.test_broken_tables import BAD as BAD_BYTE
-from tests.faults.test_broken_tables import read as read_table
 from tests.faults.test_changed_documents import change_in_place
 from tests.faults.test_odd_archives import unpack, write_tar, write_zip
 from tests.faults.test_workers import _workers_of
@@ -39,7 +36,6 @@ from tests.faults.workplace import (
     textcat_in_child,
 )
 from tests.serving.small_model import platt, small_model
-from textcat.cli.main import group
 from textcat.compile import _is_whole, compile_kernel
 from textcat.corpora import fetch_corpus
 from textcat.corpora.fetch.collection import find_fetched
@@ -262,17 +258,6 @@ def kill_fetches(setting: Setting, tries: int) -> Iterator[str]:
             yield "" if report.counts["documents"] == 2 and not left else f"{report.counts}, left {left}"
 
 
-def answer_badly(setting: Setting, tries: int) -> Iterator[str]:
-    """Servers that never end, announce too much, or drip bytes in status, headers, chunks or body."""
-    for number in range(tries):
-        bad = web.BAD[number % len(web.BAD)]
-        with _serving(setting, bad, "tokens"):
-            data = setting.folder / f"bad{number}"
-            report = fetch_corpus("rcv1", data, retry=web.QUICK)
-            left = web.left_behind(data)
-            yield "" if report.counts["documents"] == 2 and not left else f"{bad}: left {left}"
-
-
 class _serving:  # noqa: N801
     """A server on loopback, and a collection of two documents that it has."""
 
@@ -300,46 +285,6 @@ def change_archives(setting: Setting, tries: int) -> Iterator[str]:
             unpack(archive, out)
         size = sum(path.stat().st_size for path in out.rglob("*"))
         yield "" if size < 20_000 else f"{size} bytes"
-
-
-def break_tables(setting: Setting, tries: int) -> Iterator[str]:
-    """Bytes that are not UTF-8 anywhere in a table: whole rows are left out, the others keep number and text."""
-    rows = [f'"text {n}\nof two lines"' if n % 3 else f"text {n}" for n in range(1, 13)]
-    expected = {str(n): row.strip('"') for n, row in enumerate(rows, 1)}
-    for _ in range(tries):
-        hit = set(setting.draw.sample(range(1, 13), setting.draw.randrange(5)))
-        damaged = [_insert(row, setting.draw) if n in hit else row.encode() for n, row in enumerate(rows, 1)]
-        found, _ = read_table(b"text\n" + b"\n".join(damaged) + b"\n")
-        wanted = {key: text for key, text in expected.items() if int(key) not in hit}
-        yield "" if dict(found) == wanted and len(found) == len(wanted) else f"{hit}: {found}"
-
-
-def _insert(row: str, draw: random.Random) -> bytes:
-    content = row.encode()
-    at = draw.randrange(1, len(content))
-    return content[:at] + BAD_BYTE + content[at:]
-
-
-def refuse_folders(setting: Setting, tries: int) -> Iterator[str]:
-    """Files, pipes, devices and dangling links where a folder is to be written: refused and left as they are."""
-    folder = setting.folder / "paths"
-    folder.mkdir()
-    (folder / "file").write_text("mine")
-    os.mkfifo(folder / "pipe")
-    (folder / "link").symlink_to("nowhere/x")
-    (folder / "loop").symlink_to("loop")
-    before = {each.name: os.lstat(each).st_mode for each in folder.iterdir()}
-    options = [
-        ("run", "any", "--results"),
-        ("run", "any", "--data"),
-        ("fetch", "any", "--export"),
-    ]
-    for number in range(tries):
-        name = ["file", "pipe", "link", "loop"][number % 4]
-        arguments = [*options[number // 4 % 3], str(folder / name)]
-        code = CliRunner().invoke(group, arguments).exit_code
-        after = {each.name: os.lstat(each).st_mode for each in folder.iterdir()}
-        yield "" if code == 2 and after == before else f"{arguments}: exit code {code}"
 
 
 def replace_while_read(setting: Setting, tries: int) -> Iterator[str]:
@@ -414,8 +359,5 @@ ATTACKS: dict[str, tuple[Callable[[Setting, int], Iterator[str]], int]] = {
     "flipped bits in kernels": (flip_bits_of_kernels, 500),
     "documents changed in place": (change_documents, 50),
     "killed fetches": (kill_fetches, 30),
-    "hostile servers": (answer_badly, 7),
     "changed archives": (change_archives, 2000),
-    "broken tables": (break_tables, 2000),
-    "paths that are no folders": (refuse_folders, 12),
 }

@@ -13,8 +13,8 @@ import pytest
 
 from tests.conftest import PROJECT
 from tests.faults.conftest import COMMAND
+from tests.loops import for_each
 from tests.serving.small_model import small_model
-from textcat.corpora.own.documents import OwnDocuments
 from textcat.errors import BadDataError
 from textcat.serving.categorizer import write_categorizer
 from textcat.serving.document_files import read_documents
@@ -31,7 +31,7 @@ def read(data: bytes, form: Any = "csv") -> tuple[list[tuple[str, str]], list[st
     return [(document.id, document.fields["text"]) for document in documents], left_out
 
 
-@pytest.mark.parametrize(
+@for_each(
     "header", [b"id,text" + BAD, b'id,"text', b'"id"x,text', b"\xff\xfei\0d\0,\0t\0", b"id,text\r1,a\r2,b"]
 )
 def test_a_row_is_never_taken_for_the_names_of_the_columns(header: bytes) -> None:
@@ -40,7 +40,7 @@ def test_a_row_is_never_taken_for_the_names_of_the_columns(header: bytes) -> Non
     assert caught.value.where == "f:1"
 
 
-@pytest.mark.parametrize("at", [0, 1, 2])
+@for_each("at", [0, 1, 2])
 def test_a_record_with_a_line_that_cannot_be_decoded_is_left_out_whole(at: int) -> None:
     """Its other lines are not joined, and its quotes still end where they end."""
     lines = [b'1,"one', b"two", b'three"']
@@ -53,45 +53,14 @@ def test_a_record_with_a_line_that_cannot_be_decoded_is_left_out_whole(at: int) 
     assert left_out[0].startswith(f"f:{at + 2}: byte")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "row", [b"b" + BAD, b'"b"x', b"b,too,many", b'"b' + BAD + b"\n" + BAD + b'"'],
-    ids=["byte", "quote", "fields", "lines"],
 )  # fmt: skip
 def test_documents_without_ids_keep_their_numbers(row: bytes) -> None:
     """Otherwise answers would be joined with the wrong rows."""
     found, left_out = read(b"text\na\n" + row + b"\nc\n\nd\n")
     assert found == [("1", "a"), ("3", "c"), ("4", "d")]
     assert len(left_out) == 1
-
-
-def test_lines_that_an_open_quote_swallowed_are_named() -> None:
-    found, left_out = read(b'text\na\n"b\nc\nd\n')
-    assert found == [("1", "a")]
-    assert left_out == ["f:3: cannot be parsed: a quote is not closed (lines 3 to 5)"]
-
-
-@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "lines"])
-def test_a_byte_order_mark_is_no_part_of_the_first_column(form: str) -> None:
-    rows = {
-        "csv": b"id,text\n7,a\n",
-        "tsv": b'"id"\ttext\n7\ta\n',
-        "jsonl": b'{"id": 7, "text": "a"}\n',
-        "lines": b"a\n",
-    }
-    found, left_out = read(b"\xef\xbb\xbf" + rows[form], form)
-    assert found == [("1" if form == "lines" else "7", "a")]
-    assert left_out == []
-
-
-def test_training_documents_are_read_alike(tmp_path: Path) -> None:
-    path = tmp_path / "own.csv"
-    path.write_bytes(b'text,label\n"one\ntwo' + BAD + b'\nthree",a\nfour,b\n')
-    skipped = OwnDocuments("csv", path, policy={"encoding": "skip"}, ratio=None)
-    assert [dict(document.fields) for document in skipped.documents()] == [{"text": "four"}]
-    assert skipped.problems.counts == {"encoding": 1}
-    replaced = OwnDocuments("csv", path, ratio=None)
-    texts = [document.fields["text"] for document in replaced.documents()]
-    assert texts == ["one\ntwo\ufffd\nthree", "four"]
 
 
 DOCUMENTS = {

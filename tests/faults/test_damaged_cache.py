@@ -56,7 +56,16 @@ def folder_replaced_by_file(path: Path, other: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [truncated, emptied, flipped, swapped, replaced_by_pipe, replaced_by_link, folder_replaced_by_file],
+    [
+        truncated,
+        emptied,
+        flipped,
+        swapped,
+        *(
+            pytest.param(damage, marks=pytest.mark.slow)
+            for damage in (replaced_by_pipe, replaced_by_link, folder_replaced_by_file)
+        ),
+    ],
 )
 def test_damaged_artifacts_are_said_and_rebuilt(
     copy_of: Callable[[], Place], finished: Place, damage: Callable[[Path, Path], None]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from tests.loops import for_each
 from tests.serving.small_model import platt, small_model
 from textcat.cli.main import group
 from textcat.errors import BadDataError
@@ -61,7 +62,7 @@ def test_a_missing_file_is_named(model: Path, name: str) -> None:
     assert name in str(caught.value)
 
 
-@pytest.mark.parametrize("content", ["", "abc\n", "0" * 64 + "  ../categorizer.json\n", "0" * 64 + "  a\n"])
+@for_each("content", ["", "abc\n", "0" * 64 + "  ../categorizer.json\n", "0" * 64 + "  a\n"])
 def test_a_damaged_list_of_checksums_is_refused(model: Path, content: str) -> None:
     (model / CHECKSUMS).write_text(content)
     with pytest.raises(BadDataError, match="not a list of checksums"):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.faults.conftest import textcat
 from tests.faults.workplace import Place
+from tests.loops import for_each
 from tests.serving.small_model import small_model
 from textcat.errors import BadDataError, TextcatError
 from textcat.serving.categorizer import Categorizer, read_categorizer, write_categorizer
@@ -219,7 +220,7 @@ def test_any_bytes_are_an_array_or_refused(
         assert "x.npy" in str(error)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("part", "values"),
     [
         ("indices", np.array([0, 99])),
@@ -248,7 +249,7 @@ def test_matrices_that_point_outside_are_refused(tmp_path: Path, part: str, valu
         read_matrix(tmp_path, "x")
 
 
-@pytest.mark.parametrize("shape", [np.array([99, 2]), np.array([-1, 2]), np.array([8]), np.array([1, 3])])
+@for_each("shape", [np.array([99, 2]), np.array([-1, 2]), np.array([8]), np.array([1, 3])])
 def test_masks_that_do_not_fit_are_refused(tmp_path: Path, shape: np.ndarray) -> None:
     write_array(tmp_path, "m.bits", np.zeros((1, 2), dtype=np.uint8))
     write_array(tmp_path, "m.shape", shape)

@@ -16,7 +16,7 @@ from tests.faults.kills import load_everything, unsound_artifacts
 from tests.faults.workplace import Place, exit_code_of, textcat_in_child
 
 # The message itself goes to a file too.
-LIMITS = [1_500, 5_000, 20_000, 60_000, 150_000, 400_000]
+LIMITS = [5_000, 60_000, 400_000]
 
 
 @pytest.mark.parametrize("limit", LIMITS)
@@ -46,7 +46,7 @@ def test_a_limit_on_the_size_of_files_is_one_message(
     assert place.result_bytes() == finished.result_bytes()
 
 
-TIMES = {"1970": 0, "before 1970": -(10**9), "2200": 7_258_118_400, "far future": 2**42}
+TIMES = {"before 1970": -(10**9), "far future": 2**42}
 
 
 @pytest.mark.parametrize("name", TIMES)

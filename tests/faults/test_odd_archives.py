@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from tests.loops import for_each
 from textcat.corpora.collection_files import PACKED_FILE, DocumentTree
 from textcat.corpora.fetch.archives import FolderSink, open_zip_sink, unpack_archive
 from textcat.errors import BadDataError
@@ -42,8 +43,8 @@ def write_zip(path: Path, *names: str) -> None:
             archive.writestr(name, b"%d" % number)
 
 
-@pytest.mark.parametrize("write", [write_tar, write_zip])
-@pytest.mark.parametrize("names", [("a/x", "b", "a/x"), ("a/x", "./a/x"), ("a//x", "a/x")])
+@for_each("write", [write_tar, write_zip])
+@for_each("names", [("a/x", "b", "a/x"), ("a/x", "./a/x"), ("a//x", "a/x")])
 def test_a_member_named_twice_is_refused(
     tmp_path: Path, write: Callable[..., None], names: tuple[str, ...]
 ) -> None:
@@ -116,7 +117,7 @@ def test_a_sparse_member_counts_as_large_as_it_says(tmp_path: Path) -> None:
     assert not list((tmp_path / "out").iterdir())
 
 
-@pytest.mark.parametrize("write", [write_tar, write_zip])
+@for_each("write", [write_tar, write_zip])
 def test_any_changed_byte_is_refused_or_harmless(tmp_path: Path, write: Callable[..., None]) -> None:
     write(tmp_path / "archive", "a/x", "b", "c")
     sound = (tmp_path / "archive").read_bytes()

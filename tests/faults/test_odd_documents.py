@@ -11,6 +11,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from tests.loops import for_each
 from textcat.cli.main import group
 from textcat.corpora import registry
 from textcat.corpora.collection_files import DocumentTree
@@ -68,7 +69,7 @@ ODD: list[tuple[str, str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "key", "value"), ODD, ids=lambda value: repr(value)[:24])
+@for_each(("kind", "key", "value"), ODD)
 def test_odd_options_are_refused_with_their_place(tmp_path: Path, kind: str, key: str, value: Any) -> None:
     written = {
         "title": "odd",
@@ -85,7 +86,7 @@ def test_odd_options_are_refused_with_their_place(tmp_path: Path, kind: str, key
     assert key in line or line.lstrip().startswith("-")
 
 
-@pytest.mark.parametrize("name", sorted(list_known_corpora()))
+@for_each("name", sorted(list_known_corpora()))
 def test_every_reader_has_types_for_its_options(name: str) -> None:
     reader = registry._COLLECTIONS[name].open
     taken = [each for each in signature(reader).parameters.values() if each.kind is each.KEYWORD_ONLY]
@@ -111,7 +112,7 @@ def run(experiment: Path) -> Result:
     return CliRunner().invoke(group, [*arguments, "-j", "1"])
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "folders", "svmlight"])
+@for_each("kind", ["csv", "jsonl", "folders", "svmlight"])
 def test_documents_without_any_label_are_a_message(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "documents"
     if kind == "folders":
@@ -128,7 +129,7 @@ def test_documents_without_any_label_are_a_message(tmp_path: Path, kind: str) ->
     assert result.exception.hint
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "svmlight", "folders"])
+@for_each("kind", ["csv", "jsonl", "svmlight", "folders"])
 def test_pipes_in_place_of_documents_do_not_hang(tmp_path: Path, kind: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     result = run(write_experiment(tmp_path, kind, "pipe"))
@@ -146,7 +147,7 @@ def test_a_pipe_in_a_folder_of_documents_is_named(tmp_path: Path) -> None:
     assert caught.value.where.endswith("grain/pipe")
 
 
-@pytest.mark.parametrize("name", [b"gr\xe4in/1.txt", b"grain/\xff.txt"])
+@for_each("name", [b"gr\xe4in/1.txt", b"grain/\xff.txt"])
 def test_names_that_are_not_utf_8_are_named(tmp_path: Path, name: bytes) -> None:
     path = tmp_path / "documents" / os.fsdecode(name)
     path.parent.mkdir(parents=True)

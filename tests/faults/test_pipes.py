@@ -13,9 +13,7 @@ from click.testing import CliRunner
 from tests.conftest import PROJECT
 from tests.faults.conftest import COMMAND
 from tests.serving.small_model import small_model
-from textcat.cli.compare_command import _print_comparison
 from textcat.cli.main import group
-from textcat.cli.output import make_visible
 from textcat.serving.categorizer import write_categorizer
 
 TEXTCAT = f'{sys.executable} -c "{COMMAND}"'
@@ -40,22 +38,14 @@ def model(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-@pytest.mark.parametrize("command", ["list experiments", "--help", "show --schema", "list tables --json"])
+@pytest.mark.parametrize("command", ["--help", "show --schema"])
 def test_a_reader_that_ends_is_not_an_error(command: str) -> None:
     done = shell(f"{TEXTCAT} {command} | true; exit ${{PIPESTATUS[0]}}")
     assert done.returncode in (0, 141), done.stderr
     assert done.stderr == ""
 
 
-def test_predict_into_head(model: Path, tmp_path: Path) -> None:
-    (tmp_path / "new.txt").write_text("wheat\n" * 20_000)
-    done = shell(f"{TEXTCAT} predict {model} {tmp_path}/new.txt | head -1; exit ${{PIPESTATUS[0]}}")
-    assert done.returncode in (0, 141), done.stderr
-    assert done.stderr == ""
-    assert done.stdout.startswith('{"id": "1"')
-
-
-@pytest.mark.parametrize("command", ["list experiments", "--help", "show --schema"])
+@pytest.mark.parametrize("command", ["list experiments"])
 def test_full_output_is_a_message(command: str) -> None:
     done = shell(f"{TEXTCAT} {command} > /dev/full")
     assert done.returncode == 4
@@ -69,7 +59,7 @@ def test_closed_output_is_a_message() -> None:
     assert "standard output is closed" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["predict {model}", "explain {model} -"])
+@pytest.mark.parametrize("command", ["predict {model}"])
 def test_closed_input_is_a_message(model: Path, command: str) -> None:
     done = shell(f"{TEXTCAT} {command.format(model=model)} <&-")
     assert done.returncode == 2
@@ -92,38 +82,6 @@ def test_explain_shows_control_characters(model: Path, tmp_path: Path) -> None:
     assert not set(result.stdout) & set("\x1b\x07\x9b\u202e\u202c\r")
     assert "[+wheat] ␛]0;owned␇" in result.stdout
     assert "first\tline\n" in result.stdout
-
-
-def test_compare_shows_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    row = {"category": HOSTILE + "\nright", "documents": 1, "left_f1": 1.0, "right_f1": 2.0}
-    facts = {
-        "left": HOSTILE,
-        "right": "b",
-        "documents": 1,
-        "overall": {},
-        "tests": {},
-        "categories": [row | {"left_errors": 1, "right_errors": 1}],
-        "notes": [HOSTILE],
-    }
-    _print_comparison(facts, 20)
-    printed = capsys.readouterr()
-    assert not set(printed.out + printed.err) & set("\x1b\x07\x9b\u202e\u202c")
-    assert "corn␊right" in printed.out
-
-
-def test_visible_text_keeps_its_positions() -> None:
-    every = "".join(map(chr, range(0x3000)))
-    assert len(make_visible(every)) == len(every)
-    assert make_visible("Käse, 漢字 · naïve") == "Käse, 漢字 · naïve"
-
-
-def test_good_lines_come_before_a_broken_one(model: Path, tmp_path: Path) -> None:
-    lines = ['{"body": "wheat"}'] * 5
-    (tmp_path / "new.jsonl").write_text("\n".join([*lines, '{"body": ', *lines]) + "\n")
-    done = shell(f"{TEXTCAT} predict {model} {tmp_path}/new.jsonl")
-    assert done.returncode == 4
-    assert "new.jsonl:6" in done.stderr
-    assert done.stdout.count("\n") == 5
 
 
 @pytest.mark.parametrize(

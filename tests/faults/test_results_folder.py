@@ -13,6 +13,7 @@ import pytest
 
 from tests.experiment.place import Place
 from tests.faults.workplace import report_contents
+from tests.loops import for_each
 from textcat.experiment.run.results_file import FILES, MANIFEST, read_timings
 
 SVG = "figures/largest_categories.svg"
@@ -95,11 +96,11 @@ def remove_everything(folder: Path, _: Path) -> None:
 
 
 DAMAGES: dict[str, Damage] = {
-    **{f"no {name}": delete(name) for name in (*FILES, SVG, PNG, MANIFEST)},
-    **{f"half of {name}": truncate(name) for name in (*FILES, SVG, PNG, MANIFEST)},
-    **{f"nothing in {name}": fill(name) for name in (*FILES, SVG, PNG, MANIFEST)},
+    **{f"no {name}": delete(name) for name in ("results.json", SVG, MANIFEST)},
+    **{f"half of {name}": truncate(name) for name in ("results.json", "report.html", MANIFEST)},
+    **{f"nothing in {name}": fill(name) for name in ("table.md", PNG, MANIFEST)},
     **{f"one bit of {name}": flip(name) for name in (*FILES, SVG, PNG)},
-    **{f"older {name}": older(name) for name in FILES},
+    **{f"older {name}": older(name) for name in ("results.json", "table.tex")},
     "only results.json is new": older(*FILES[1:], SVG, PNG, MANIFEST),
     "only the tables are older": older("table.md", "table.csv", "table.tex", "report.html"),
     "everything is older": older(*FILES, SVG, PNG, MANIFEST),
@@ -129,7 +130,7 @@ def place(written: Written) -> Place:
     return written.place
 
 
-@pytest.mark.parametrize("name", DAMAGES)
+@for_each("name", DAMAGES)
 def test_the_next_run_repairs_the_folder(written: Written, place: Place, name: str) -> None:
     DAMAGES[name](place.report, written.older)
     place.textcat("run", str(place.experiment))
@@ -159,11 +160,11 @@ def test_files_of_the_user_are_left_alone(place: Place) -> None:
     )
 
 
-@pytest.mark.parametrize("number", range(1, 10))
+@for_each("number", [1, 5, 9])
 def test_a_report_that_is_stopped_is_finished_by_the_next_run(
     written: Written, place: Place, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stopped at each of its nine writes, over the report of the older settings."""
+    """Stopped at its first, a middle and its last write, over the report of the older settings."""
     shutil.rmtree(place.report)
     shutil.copytree(written.older, place.report)
     with monkeypatch.context() as patch:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 from tests.conftest import PROJECT
 from tests.faults.conftest import textcat
 from tests.faults.workplace import Place
+from tests.loops import for_each
 from tests.parallel.cluster import Cluster
 from tests.parallel.tasks import Shared, scaled_sum
 from textcat.errors import StageFailedError, TextcatError, UsageError
@@ -27,7 +26,7 @@ from textcat.parallel import start_workers
 dask_cluster = pytest.importorskip("textcat.parallel.dask_cluster", reason="Dask is not installed")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "address",
     [
         "tcp://127.0.0.1", "tcp://:8786", "foo://127.0.0.1:1", "inproc://x:1", "127.0.0.1:8786", "tcp://[::1",
@@ -82,6 +81,7 @@ def test_a_port_of_something_else_is_an_error(
     assert caught.value.where == address
 
 
+@pytest.mark.slow
 def test_the_command_line_says_so_once(copy_of: Callable[[], Place]) -> None:
     place = copy_of()
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
@@ -104,6 +104,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         standing.close()
 
 
+@pytest.mark.slow
 def test_the_address_of_a_worker_is_not_that_of_a_scheduler(cluster: Cluster, tmp_path: Path) -> None:
     cluster.add_worker()
     with dask_cluster.Client(cluster.address, set_as_default=False) as client:
@@ -128,6 +129,7 @@ metadata.version = lambda name: "0.0.1" if name == "numpy" else version(name)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "what"), [(WITHOUT, "has no textcat"), (OTHER, "has numpy 0.0.1")])
 def test_workers_that_are_not_alike_are_named(
     cluster: Cluster, tmp_path: Path, program: str, what: str
@@ -148,24 +150,3 @@ def test_workers_that_are_not_alike_are_named(
 
 def small_values() -> NDArray[np.float64]:
     return np.arange(10.0)
-
-
-def test_a_scheduler_with_tls_is_recognized(tmp_path: Path) -> None:
-    """Certificates come from Dask's own settings."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is not installed")
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    request = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
-    made = [openssl, *request, "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(made, check=True, capture_output=True)
-    files = ["--tls-ca-file", str(certificate), "--tls-cert", str(certificate), "--tls-key", str(key)]
-    cluster = Cluster(tmp_path, protocol="tls", more=files)
-    tls = "distributed.comm.tls"
-    settings = {f"{tls}.ca-file": str(certificate), f"{tls}.client.cert": str(certificate)}
-    settings[f"{tls}.client.key"] = str(key)
-    try:
-        with dask_cluster.dask.config.set(settings):
-            dask_cluster._connect(cluster.address).close()
-    finally:
-        cluster.close()

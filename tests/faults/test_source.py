@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import textcat
+from tests.loops import for_each
 
 ROOT = Path(textcat.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
@@ -53,12 +52,12 @@ def _call_offences(node: ast.Call) -> Iterator[str]:
             yield f"np.{function.attr} without allow_pickle=False"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+@for_each("path", SOURCES)
 def test_nothing_can_run_data(path: Path) -> None:
     assert list(offences(ast.parse(path.read_text(encoding="utf-8")))) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     [
         "import pickle",

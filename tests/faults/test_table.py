@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.faults.attacks import ATTACKS, Setting
-from tests.faults.table import BEGIN, END, PAGE, Outcome, format_table, read_outcomes
+from tests.faults.table import BEGIN, END, PAGE, format_table, read_outcomes
 from tests.faults.workplace import Place
 
 QUICK = {
     "flipped bits in models": 20, "flipped bits in kernels": 20, "documents changed in place": 3,
     "models replaced while read": 20, "stop lists of other files": 12,
-    "killed fetches": 3, "hostile servers": 2, "changed archives": 50,
-    "broken tables": 100, "paths that are no folders": 12, "damaged results": 1,
+    "killed fetches": 3, "changed archives": 50,
+    "damaged results": 1,
 }  # fmt: skip
 
 
@@ -36,7 +36,3 @@ def test_every_attack_was_carried_out_and_survived() -> None:
     outcomes = read_outcomes()
     assert [each.attack for each in outcomes] == list(ATTACKS)
     assert [each.attack for each in outcomes if each.mismatches or not each.tries] == []
-
-
-def test_a_mismatch_shows() -> None:
-    assert format_table([Outcome("a", "b", 3, 1)]).splitlines()[-1] == "| a | b | 3 | 1 | 2 |"

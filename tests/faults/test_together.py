@@ -15,12 +15,12 @@ from tests.faults.kills import unsound_artifacts
 from tests.faults.workplace import SETTINGS, Place
 
 
-def test_ten_runs_at_once_build_each_artifact_once(copy_of: Callable[[], Place], finished: Place) -> None:
+def test_four_runs_at_once_build_each_artifact_once(copy_of: Callable[[], Place], finished: Place) -> None:
     place = copy_of()
     shutil.rmtree(place.cache)
     names = list(SETTINGS["runs"])
     files = []
-    for number in range(10):
+    for number in range(4):
         kept = {name: SETTINGS["runs"][name] for name in {names[number % 5], names[(number + 1) % 5]}}
         files.append(place.folder / f"overlap{number}.yaml")
         files[-1].write_text(yaml.safe_dump({**SETTINGS, "runs": kept if number else SETTINGS["runs"]}))
@@ -30,9 +30,9 @@ def test_ten_runs_at_once_build_each_artifact_once(copy_of: Callable[[], Place],
         done = textcat("run", str(file), *arguments)
         return done.returncode, done.stderr
 
-    with ThreadPoolExecutor(10) as pool:
+    with ThreadPoolExecutor(4) as pool:
         ended = list(pool.map(run, files))
-    assert [code for code, _ in ended] == [0] * 10, ended
+    assert [code for code, _ in ended] == [0] * 4, ended
     assert not unsound_artifacts(place.cache)
     made = {path.relative_to(place.cache) for path in place.cache.glob("*/*/")}
     assert made == {path.relative_to(finished.cache) for path in finished.cache.glob("*/*/")}
@@ -41,9 +41,7 @@ def test_ten_runs_at_once_build_each_artifact_once(copy_of: Callable[[], Place],
     assert len(lines) == len(set(lines)) == len(made)
 
 
-@pytest.mark.parametrize(
-    ("jobs", "hash_seed"), [("1", "0"), ("2", "1"), ("4", "2"), *(("1", str(seed)) for seed in range(3, 10))]
-)
+@pytest.mark.parametrize(("jobs", "hash_seed"), [("1", "3"), ("2", "1")])
 def test_jobs_and_hash_seeds_change_nothing(
     copy_of: Callable[[], Place], finished: Place, jobs: str, hash_seed: str
 ) -> None:

@@ -22,7 +22,6 @@ from tests.faults.workplace import SETTINGS, Place, make_place
 from tests.parallel.cluster import Cluster
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-pytestmark = pytest.mark.slow
 
 # Blocks of categories, folds, grid points, and folds of a search for each category.
 RUNS = {
@@ -76,7 +75,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         standing.close()
 
 
-@pytest.mark.parametrize("backend", ["threads", "processes", "dask"])
+@pytest.mark.parametrize("backend", ["threads", "processes", pytest.param("dask", marks=pytest.mark.slow)])
 def test_the_backend_changes_no_byte(place: Place, by_one: Place, backend: str) -> None:
     done = textcat(*place.command("-j", "2", "--backend", backend))
     assert done.returncode == 0, done.stderr
@@ -84,6 +83,7 @@ def test_the_backend_changes_no_byte(place: Place, by_one: Place, backend: str) 
     assert place.result_bytes() == by_one.result_bytes()
 
 
+@pytest.mark.slow
 def test_a_dask_worker_killed_midway_costs_time_alone(place: Place, by_one: Place, cluster: Cluster) -> None:
     with distributed.Client(cluster.address, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=30)
@@ -97,6 +97,7 @@ def test_a_dask_worker_killed_midway_costs_time_alone(place: Place, by_one: Plac
     assert not unsound_artifacts(place.cache)
 
 
+@pytest.mark.slow
 def test_a_scheduler_killed_midway_is_told(place: Place, cluster: Cluster) -> None:
     with distributed.Client(cluster.address, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=30)

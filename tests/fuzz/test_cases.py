@@ -10,18 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.targets import TARGETS, examine
+from tests.loops import for_each
 
 CASES = Path(__file__).resolve().parent / "cases"
 KEPT = sorted(path for path in CASES.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("case", KEPT, ids=lambda path: path.relative_to(CASES).as_posix())
+@for_each("case", KEPT)
 def test_kept_cases_are_answered(case: Path, tmp_path: Path) -> None:
     message = examine(case.parent.name, case.read_bytes(), tmp_path)
     assert bool(message) == (case.name != "valid"), message
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@for_each("name", TARGETS)
 def test_every_format_has_a_valid_case_and_a_dictionary(name: str) -> None:
     assert (CASES / name / "valid").is_file()
     assert (CASES.parent / "dictionaries" / f"{name}.dict").is_file()

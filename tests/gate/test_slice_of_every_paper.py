@@ -28,10 +28,11 @@ JUDGED = {
     "zhang_jin_2003/reuters90": 7,
     "genkin_2004/table1": 9,
     "genkin_2004/table4_modapte": 6,
-    "genkin_2004/table5": 14,
+    "genkin_2004/table5": 12,
     "gao_2003/table2": 2,
     "gao_2003/table4_svm": 11,
-    "zhang_2000/table1": 72,
+    "zhang_2000/table1": 48,
+    "zhang_2000/table2": 24,
 }
 """How many gated cells each slice measures anew."""
 
@@ -93,24 +94,26 @@ def test_every_measured_cell_stands_as_pinned(results: Path) -> None:
         assert moved(read, load_pins()[copy]) == []
 
 
-@pytest.mark.parametrize("name", JUDGED)
-def test_a_moved_number_of_any_paper_is_found(results: Path, tmp_path: Path, name: str) -> None:
-    shutil.copytree(results / name, tmp_path / name)
-    cells = measured(json.loads(textcat("check", str(tmp_path), "--json").stdout))
-    copy = fingerprint_of(find_results([tmp_path]))
-    if copy not in load_pinned_sources().values():
+def test_a_moved_number_of_any_experiment_is_found(results: Path, tmp_path: Path) -> None:
+    """One number of each experiment is raised."""
+    copied = shutil.copytree(results, tmp_path / "results")
+    cells = measured(json.loads(textcat("check", str(copied), "--json").stdout))
+    copy = fingerprint_of(find_results([copied]))
+    is_published = copy in load_pinned_sources().values()
+    if not is_published:
         cells = [cell for cell in cells if cell["id"] in load_pins()[copy]]
-        if not cells:
-            pytest.skip("no number of this experiment is pinned for this copy of the collection")
-    cell = cells[0]
-    raise_number(tmp_path / name / "results.json", cell, 9.0)
-    read = find_results([tmp_path])
-    if copy in load_pinned_sources().values():
-        done = textcat("check", str(tmp_path))
+    raised = {cell["experiment"]: cell for cell in cells}
+    assert len(raised) == len(JUDGED) or not is_published
+    for name, cell in raised.items():
+        raise_number(copied / name / "results.json", cell, 9.0)
+    found: Any
+    if is_published:
+        done = textcat("check", str(copied))
         assert done.returncode == 1
-        assert cell["id"] in done.stderr
+        found = done.stderr
     else:
-        assert cell["id"] in moved(read, load_pins()[copy])
+        found = moved(find_results([copied]), load_pins()[copy])
+    assert [cell["id"] for cell in raised.values() if cell["id"] not in found] == []
 
 
 def raise_number(path: Path, cell: dict[str, Any], by: float) -> None:

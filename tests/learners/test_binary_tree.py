@@ -15,10 +15,8 @@ from textcat.errors import BadDataError, UsageError
 from textcat.learners.binary_tree import (
     LEAF,
     BinaryTrees,
-    FeatureMatrix,
     LinearNodes,
     divide_columns,
-    grow_trees,
 )
 from textcat.learners.checks import Bools
 from textcat.learners.gpd import GpdSettings
@@ -84,17 +82,6 @@ def test_a_perfect_split_ends_the_tree() -> None:
     assert model.yes.size == 3
 
 
-def test_a_split_that_does_not_help_is_not_kept_below_the_root() -> None:
-    X, Y = rings()
-
-    def all_yes(X: FeatureMatrix, positive: Bools, member: Bools, tree: np.ndarray, jobs: int) -> LinearNodes:
-        columns = positive.shape[1]
-        return LinearNodes(np.zeros((2, columns), dtype=np.float32), -np.ones(columns, dtype=np.float32))
-
-    model = grow_trees(X, Y, all_yes, max_depth=4)
-    assert model.yes.size == 3
-
-
 def test_small_nodes_are_learned_as_they_would_be_among_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     X, Y = rings(3)
     chosen = GpdSettings(iterations=50)
@@ -112,22 +99,6 @@ def test_trees_are_rebuilt_from_arrays_and_description(depth: int) -> None:
     again = BinaryTrees.from_arrays(model.to_arrays(), json.loads(json.dumps(model.describe())))
     assert np.array_equal(again.scores(X), model.scores(X))
     assert again.describe() == model.describe()
-
-
-def test_perceptron_separates_what_is_separable_and_stops() -> None:
-    X, _ = rings()
-    Y = X[:, :1] + X[:, 1:] > 0.1
-    nodes = run_batch_perceptron(X, Y, np.ones_like(Y), PerceptronSettings(iterations=3000, rate=0.05))
-    assert np.array_equal(nodes.values(X) > 0, Y)
-
-
-def test_perceptron_update_is_the_printed_one() -> None:
-    X = np.array([[1.0], [0.6], [0.5]], dtype=np.float32)
-    Y = np.array([[True], [False], [False]])
-    nodes = run_batch_perceptron(X, Y, np.ones_like(Y), PerceptronSettings(iterations=1, rate=0.5))
-    # start: w = 1, w0 = 1, so only the positive (value 0) is wrong, and it is added half
-    assert nodes.weights[0, 0] == pytest.approx(1.5)
-    assert nodes.offsets[0] == pytest.approx(0.5)
 
 
 def test_no_documents_no_scores_and_wrong_shapes_are_refused() -> None:
@@ -237,22 +208,6 @@ def test_trees_do_not_depend_on_the_number_of_threads() -> None:
     alone, both = (fit_mfom(X, Y, GpdSettings(iterations=20), max_depth=3, jobs=jobs) for jobs in (1, 2))
     for name, values in alone.to_arrays().items():
         assert np.array_equal(values, both.to_arrays()[name]), name
-
-
-def test_a_node_with_all_documents_of_its_parent_is_a_leaf_without_learning() -> None:
-    X, Y = rings()
-    asked: list[int] = []
-
-    def keep_left(
-        X: FeatureMatrix, positive: Bools, member: Bools, tree: np.ndarray, jobs: int
-    ) -> LinearNodes:
-        asked.append(positive.shape[1])
-        weights = np.array([[0, 1], [0, 0]], dtype=np.float32)[:, tree]
-        return LinearNodes(weights, np.array([1, 0], dtype=np.float32)[tree])
-
-    model = grow_trees(X, np.column_stack([Y, X[:, :1] > 0.3]), keep_left, max_depth=2)
-    assert asked == [2, 1]
-    assert model.yes.size == 6
 
 
 @given(seed=st.integers(0, 1000), columns=st.integers(0, 70))

@@ -17,19 +17,6 @@ from textcat.learners.checks import (
     require_positive,
 )
 
-X = np.array([[1.0, 0, 2], [0, 1, 1], [3, 1, 0], [0, 0, 1], [1, 2, 0]])
-
-
-def test_a_value_that_is_not_finite_is_refused_with_its_row() -> None:
-    with pytest.raises(BadDataError, match="document row 1"):
-        as_documents(np.array([[1.0], [np.nan]]))
-
-
-def test_duplicate_entries_are_summed_without_changing_the_given_matrix() -> None:
-    given = sp.csr_matrix((np.array([1.0, 2.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
-    assert as_documents(given).toarray() == [[3.0]]
-    assert given.nnz == 2
-
 
 def test_labels_are_bool_and_fit_the_documents() -> None:
     assert as_labels([0, 1], 2).tolist() == [[False], [True]]
@@ -67,12 +54,6 @@ def test_documents_of_any_form_are_canonical_rows_of_float64(given: Any) -> None
     assert found.dtype == np.float64
     assert found.format == "csr"
     assert found.has_canonical_format
-
-
-def test_positions_out_of_order_are_sorted_in_a_copy() -> None:
-    given = sp.csr_matrix((np.array([1.0, 2.0]), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
-    assert as_documents(given).indices.tolist() == [0, 1]
-    assert given.indices.tolist() == [1, 0]
 
 
 def test_a_mask_is_for_all_categories_or_for_each() -> None:

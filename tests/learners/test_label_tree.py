@@ -109,28 +109,6 @@ def test_clusters_are_balanced_and_hold_every_label_once() -> None:
     assert {len(cluster) for cluster in clusters} <= {7, 8}
 
 
-def test_near_labels_come_into_one_cluster() -> None:
-    centroids = sp.csr_matrix(np.repeat(np.eye(4), 5, axis=0) + 0.01)
-    clusters = divide_labels(centroids, np.arange(20), 4, np.random.default_rng(2))
-    assert sorted(map(tuple, (cluster.tolist() for cluster in clusters))) == [
-        tuple(range(k, k + 5)) for k in range(0, 20, 5)
-    ]
-
-
-def test_long_centroids_keep_their_largest_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    from textcat.learners import label_tree_training
-
-    X, Y = make_problem()
-    whole = compute_centroids(X, Y).toarray()
-    monkeypatch.setattr(label_tree_training, "MAX_CENTROID_FEATURES", 9)
-    monkeypatch.setattr(label_tree_training, "_LABELS_AT_ONCE", 10)
-    short = compute_centroids(X, Y).toarray()
-    assert np.count_nonzero(short, axis=1).max() == 9
-    for one, other in zip(short, whole, strict=True):
-        assert not one.any() or other[one > 0].min() >= other[one == 0].max() - 1e-6
-        assert not one.any() or np.linalg.norm(one) == pytest.approx(1.0)
-
-
 def test_a_narrow_beam_reaches_fewer_labels_with_the_same_scores() -> None:
     X, Y = make_problem()
     tree = fit_label_tree(X, Y, SMALL)
@@ -150,16 +128,6 @@ def test_a_label_that_one_of_two_trees_misses_has_probability_0_in_it() -> None:
     assert one.any()
     mean = sum(np.where(known, expit(scores), 0.0) for known, scores in zip(reached, alone, strict=True)) / 2
     np.testing.assert_allclose(tree.scores(X)[one], logit(mean[one]))
-
-
-def test_only_the_best_labels_of_a_document_have_scores() -> None:
-    X, Y = make_problem()
-    tree = fit_label_tree(X, Y, SMALL)
-    few = LabelTree(**{**vars(tree), "settings": {**tree.settings, "most_labels": 3}}).scores(X)
-    whole = tree.scores(X)
-    assert np.all((few > UNREACHED).sum(axis=1) == 3)
-    best = np.argsort(-whole, axis=1, kind="stable")[:, :3]
-    assert np.all(np.take_along_axis(few, best, axis=1) == np.take_along_axis(whole, best, axis=1))
 
 
 def test_blocks_chunks_threads_and_files_give_the_same_scores(
@@ -235,21 +203,6 @@ def test_a_run_is_trained_predicted_and_explained(tmp_path: Path, monkeypatch: p
     assert len(path) > 2
     total = sum(part.weight for part in parts) + tree.intercept[column]
     assert total == pytest.approx(3.0 * margins[0, path].sum() / 2, abs=1e-4)
-
-
-@pytest.mark.parametrize("most", [1, 3, 10])
-@pytest.mark.parametrize("sizes", [[40, 40, 40], [1, 60, 50], [5, 5], [0, 90, 2]])
-def test_the_best_of_each_group_are_those_of_a_whole_sort(sizes: list[int], most: int) -> None:
-    """Groups come in any order, and of equal values the first places are kept."""
-    random = np.random.default_rng(most)
-    groups = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    values = random.integers(0, 12, len(groups)).astype(float)
-    expected = [
-        place
-        for group in range(len(sizes))
-        for place in sorted(np.flatnonzero(groups == group), key=lambda k: (-values[k], k))[:most]
-    ]
-    assert label_tree._find_best(groups, values, most).tolist() == expected
 
 
 def test_labels_that_are_stored_as_zero_are_none() -> None:

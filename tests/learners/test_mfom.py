@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import UsageError
-from textcat.learners.binary_tree import LinearNodes, find_distinct_columns
+from textcat.learners.binary_tree import find_distinct_columns
 from textcat.learners.gpd import (
     ColumnSides,
     GpdSettings,
@@ -26,7 +26,6 @@ from textcat.learners.gpd import (
     descend_to,
     replace_values_by_slopes,
 )
-from textcat.learners.gpd_kernels import fill_losses
 from textcat.learners.mfom import fit_mfom, fit_mfom_at
 from textcat.learners.perceptron_tree import PerceptronSettings, make_initial_nodes, run_batch_perceptron
 
@@ -114,19 +113,6 @@ def test_descent_follows_the_plain_update_rule(merit: Merit) -> None:
     assert np.allclose(found.offsets, offsets, atol=1e-4)
 
 
-def test_start_is_the_mean_of_the_smaller_class_and_its_least_value() -> None:
-    X, _ = problem(1, categories=2)
-    few, many = np.zeros(60, dtype=bool), np.ones(60, dtype=bool)
-    few[:5], many[:5] = True, False
-    Y = np.column_stack([few, many])
-    start = make_initial_nodes(X, Y, np.ones_like(Y))
-    mean = X[:5].mean(axis=0)
-    assert np.allclose(start.weights[:, 0], mean, atol=1e-6)
-    assert np.isclose(start.offsets[0], (X[:5] @ mean).min(), atol=1e-6)
-    assert np.allclose(start.weights[:, 1], -mean, atol=1e-6)
-    assert np.allclose(start.values(X)[:, 1], -start.values(X)[:, 0], atol=1e-6)
-
-
 def test_documents_outside_a_node_do_not_matter() -> None:
     X, Y = problem(5)
     member = np.random.default_rng(0).random(Y.shape) < 0.7
@@ -182,21 +168,6 @@ def test_checkpoints_of_trees_are_trees_that_are_grown_alone(merit: Merit) -> No
         for name, values in alone.to_arrays().items():
             assert model.to_arrays()[name] == pytest.approx(values, abs=1e-4), name
         assert model.describe() == alone.describe()
-
-
-def test_losses_in_float32_are_equation_4_7() -> None:
-    measure = np.concatenate([np.linspace(-9, 9, 4001), [-1e30, 1e30, 0]]).astype(np.float32)[:, None]
-    signs = np.repeat(np.where(measure < 0.5, -1, measure < 2), 16, axis=1).astype(np.float32)
-    beta, lost = np.full((1, 16), 0.25, np.float32), np.empty((2, 1, 16), np.float32)
-    losses = np.repeat(measure, 16, axis=1)
-    fill_losses(losses, signs, np.float32(20), beta, lost[0], lost[1])
-    loss, exact = losses[:, :1], compute_sigmoid_loss(measure.astype(np.float64), 20.0, 0.25)
-    certain = np.abs(measure) < 4
-    assert loss[certain] == pytest.approx(exact[certain], rel=2e-5)
-    assert loss == pytest.approx(exact, abs=2e-7)
-    assert (lost[0, 0, 0], lost[1, 0, 0]) == pytest.approx(
-        ((exact * (signs[:, :1] < 0)).sum(), (exact * (signs[:, :1] > 0)).sum()), rel=1e-4
-    )
 
 
 @pytest.mark.parametrize(("merit", "offset"), list(product(["f1", "mce"], ["zero", "mean", "centred"])))
@@ -291,11 +262,6 @@ def test_wrong_settings_and_labels_are_refused() -> None:
         GpdSettings(alpha=0)
     with pytest.raises(UsageError, match="has shape"):
         fit_mfom(X, Y[:5])
-
-
-def test_linear_nodes_select_columns() -> None:
-    nodes = LinearNodes(np.eye(3, dtype=np.float32), np.arange(3, dtype=np.float32))
-    assert np.array_equal(nodes.select_columns(np.array([2])).offsets, [2])
 
 
 @pytest.mark.parametrize(

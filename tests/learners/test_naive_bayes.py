@@ -68,13 +68,6 @@ def test_both_models_agree_with_scikit_learn_up_to_the_priors(lam, binary):
         )
 
 
-def test_binary_scores_for_two_complementary_categories_are_opposite():
-    generator = np.random.default_rng(0)
-    X, y = generator.poisson(1.0, (30, 7)), generator.random(30) < 0.3
-    scores = fit_naive_bayes(X, np.column_stack([y, ~y])).scores(X)
-    np.testing.assert_allclose(scores[:, 0], -scores[:, 1], atol=1e-10)
-
-
 def test_probabilities_of_the_multiclass_model_sum_to_one_over_the_selected_features():
     X = np.array([[2, 0, 1], [0, 3, 1], [1, 1, 0]])
     model = fit_multiclass_naive_bayes(X, np.eye(3, dtype=bool), 0.1, features=[True, False, True])
@@ -125,15 +118,6 @@ def test_the_multiclass_model_is_counted_by_hand(X, data):
         prior = (Y[:, k].sum() + 0.5) / (Y.sum() + 1.5)
         assert model.intercept[k] == pytest.approx(math.log(prior))
     assert not model.coef[~features].any()
-
-
-def test_lambda_is_that_of_the_paper_by_default_and_is_recorded():
-    X, Y = np.array([[1, 0], [0, 2]]), np.eye(2, dtype=bool)
-    for fit, kind in ((fit_naive_bayes, "naive-bayes-2"), (fit_multiclass_naive_bayes, "naive-bayes-1")):
-        model = fit(X, Y)
-        assert (model.settings, model.kind) == ({"lam": 0.01}, kind)
-        assert (model.coef == fit(X, Y, 0.01).coef).all()
-        assert (model.coef != fit(X, Y, 0.02).coef).any()
 
 
 @pytest.mark.parametrize("factor", [2, 3])

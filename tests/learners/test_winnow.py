@@ -145,12 +145,6 @@ def test_a_separable_problem_is_separated_and_the_category_stops_there():
     assert (again.coef == model.coef).all()
 
 
-def test_the_rate_scales_the_perceptron_and_changes_no_decision():
-    X, Y = words(2)
-    slow, fast = fit_perceptron(X, Y, rate=0.01), fit_perceptron(X, Y, rate=7.0)
-    np.testing.assert_allclose(fast.scores(X), 700 * slow.scores(X), rtol=1e-12, atol=1e-12)
-
-
 def test_a_seed_visits_the_documents_in_one_random_order():
     X, Y = words(6)
     order = np.random.default_rng(11).permutation(len(X))
@@ -245,15 +239,6 @@ def test_normalized_and_unnormalized_winnow_are_the_same_hyperplane(seed, norm):
         if np.abs(one).max() > 0:
             np.testing.assert_allclose(other / np.abs(other).max(), one / np.abs(one).max(), atol=1e-12)
         assert plain.certificate[k].passes == normalized.certificate[k].passes
-
-
-def test_the_norm_of_the_doubled_weights_is_the_one_asked_for():
-    X, Y = words(2)
-    for norm in (0.3, 5.0):
-        model = fit_large_margin_winnow(X, Y, C=0.5, normalized=True, norm=norm, passes=30)
-        folded = np.vstack([model.coef, model.intercept])
-        assert (np.abs(folded).sum(axis=0) <= norm * (1 + 1e-12)).all()
-        assert model.describe()["settings"]["norm"] == norm
 
 
 @pytest.mark.parametrize("normalized", [False, True])

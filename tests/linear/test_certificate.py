@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.linear.problems import make
+from tests.loops import for_each
 from textcat.linear.certificate import (
     OptimalityMeasures,
     apply_document_weights,
@@ -158,9 +159,7 @@ def penalty_of(prior: str, strength: float, **more: Any) -> Any:
     return make_penalty(Prior(prior, **more), strength, (1, 1), 1, False, True)
 
 
-@pytest.mark.parametrize(
-    ("slope", "expected"), [(0.0, 0.0), (0.3, 0.0), (-0.3, 0.0), (0.7, 0.2), (-0.7, -0.2), (0.5, 0.0)]
-)
+@for_each(("slope", "expected"), [(0.0, 0.0), (0.3, 0.0), (-0.3, 0.0), (0.7, 0.2), (-0.7, -0.2), (0.5, 0.0)])
 def test_a_laplace_weight_at_its_mode_moves_only_against_a_larger_slope(
     slope: float, expected: float
 ) -> None:
@@ -169,7 +168,7 @@ def test_a_laplace_weight_at_its_mode_moves_only_against_a_larger_slope(
     assert found[0, 0] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sign", "slope", "expected"),
     [(1, 2.0, 0.0), (1, -2.0, -2.0), (-1, -2.0, 0.0), (-1, 2.0, 2.0), (0, 2.0, 2.0)],
 )
@@ -192,7 +191,7 @@ def test_a_balanced_dual_has_no_pull_on_the_constant(problem: LinearProblem, see
     assert not balanced[:, one_sided].any()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("gap", "violation", "within"),
     [
         (0.009, 9.0, True),

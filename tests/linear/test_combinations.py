@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.linear.problems import make
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.linear import Prior, fit, load_named_learners
 from textcat.linear.combinations import (
@@ -32,7 +33,7 @@ REQUESTS = [
 ]
 
 
-@pytest.mark.parametrize("order", [QUICKEST_FIRST, EXACTEST_FIRST])
+@for_each("order", [QUICKEST_FIRST, EXACTEST_FIRST])
 def test_the_chosen_algorithm_is_the_first_that_can(order: tuple[str, ...]) -> None:
     assert sorted(order) == sorted(REFUSAL_RULES)
     for request in REQUESTS:
@@ -69,9 +70,9 @@ def test_asking_for_less_never_makes_an_algorithm_refuse() -> None:
                 assert rule(request) is not None or rule(easier) is None
 
 
-@pytest.mark.parametrize("algorithm", REFUSAL_RULES)
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("loss", LOSS_NAMES)
+@for_each("algorithm", REFUSAL_RULES)
+@for_each("prior", PRIORS)
+@for_each("loss", LOSS_NAMES)
 def test_fit_solves_what_the_rules_allow_and_refuses_the_rest(loss: str, prior: str, algorithm: str) -> None:
     rng = np.random.default_rng(0)
     asked: dict[str, dict[str, Any]] = {
@@ -100,14 +101,14 @@ def test_fit_solves_what_the_rules_allow_and_refuses_the_rest(loss: str, prior: 
             assert caught.value.what == reason
 
 
-@pytest.mark.parametrize(("algorithm", "prior"), [("simplex", "gaussian"), ("column", "cauchy")])
+@for_each(("algorithm", "prior"), [("simplex", "gaussian"), ("column", "cauchy")])
 def test_unknown_names_are_refused_before_any_rule(algorithm: str, prior: str) -> None:
     request = SolveRequest(find_loss("logistic"), prior)
     with pytest.raises(UsageError, match=r"there is no (algorithm|prior)"):
         check_combination(algorithm, request)
 
 
-@pytest.mark.parametrize("name", load_named_learners())
+@for_each("name", load_named_learners())
 def test_a_named_learner_is_a_possible_combination(name: str) -> None:
     """Its loss, prior and algorithm go together."""
     settings = load_named_learners()[name]["settings"]

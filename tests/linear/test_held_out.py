@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.loops import for_each
 from textcat.errors import UsageError
-from textcat.linear import cross_validation as held_out
 from textcat.linear import fit
-from textcat.linear import mapped_arrays as mapped
 from textcat.linear.cross_validation import score_held_out_folds
-from textcat.linear.mapped_arrays import is_mapped, select_rows
 from textcat.linear.regularization import lam_from_c
 from textcat.store.arrays import read_matrix, write_matrix
 
@@ -48,9 +46,9 @@ def one_by_one(X: Any, Y: np.ndarray, **settings: Any) -> list[np.ndarray]:
     ]
 
 
-@pytest.mark.parametrize("bias", [0.0, 2.0])
-@pytest.mark.parametrize("started", [False, True])
-@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge"])
+@for_each("bias", [0.0, 2.0])
+@for_each("started", [False, True])
+@for_each("loss", ["logistic", "hinge", "squared_hinge"])
 def test_shared_rows_lead_where_copied_ones_do(loss: str, started: bool, bias: float) -> None:
     X, Y = problem()
     settings = {**TIGHT, "loss": loss, "bias": bias}
@@ -60,7 +58,7 @@ def test_shared_rows_lead_where_copied_ones_do(loss: str, started: bool, bias: f
         np.testing.assert_allclose(own, expected, atol=2e-4)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "settings",
     [
         {"algorithm": "column", "tol": 1e-4},
@@ -68,7 +66,6 @@ def test_shared_rows_lead_where_copied_ones_do(loss: str, started: bool, bias: f
         {"algorithm": "fast", "prior": "laplace"},
         {"algorithm": "fast", "mask": np.arange(FEATURES * CATEGORIES).reshape(FEATURES, CATEGORIES) % 3 > 0},
     ],
-    ids=["column", "row", "lasso", "masked"],
 )
 def test_what_cannot_share_rows_is_trained_on_rows_of_its_own(settings: dict[str, Any]) -> None:
     X, Y = problem()
@@ -92,35 +89,9 @@ def test_neither_jobs_nor_other_categories_nor_the_form_of_the_documents_change_
             assert np.array_equal(alone, expected)
 
 
-def test_rows_are_not_copied_where_they_can_be_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    def copied(X: Any, documents: Any) -> Any:
-        raise AssertionError("rows were copied")
-
-    monkeypatch.setattr(held_out, "select_rows", copied)
-    X, Y = problem()
-    assert len(score_held_out_folds(X, Y, folds(), lams(), algorithm="fast")) == FOLDS
-    with pytest.raises(AssertionError, match="copied"):
-        score_held_out_folds(X, Y, folds(), lams(), algorithm="column")
-
-
 def test_folds_that_do_not_fit_are_refused() -> None:
     X, Y = problem()
     empty = (np.empty(0, np.int64), np.arange(DOCUMENTS))
     for parts, strengths in ((folds(), [0.1]), ([], []), ([empty], [0.1])):
         with pytest.raises(UsageError, match="folds"):
             score_held_out_folds(X, Y, parts, strengths, algorithm="fast")
-
-
-def test_some_rows_of_a_mapped_matrix_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapped, "ENTRIES_PER_PIECE", 37)
-    X, _ = problem()
-    write_matrix(tmp_path, "X", X)
-    chosen = np.array([50, 3, 3, 89, 5, *range(20, 45)])
-    taken = select_rows(read_matrix(tmp_path, "X", mapped=True), chosen)
-    assert is_mapped(taken.data)
-    assert is_mapped(taken.indices)
-    assert type(taken) is type(X)
-    assert taken.dtype == X.dtype
-    assert taken.has_canonical_format
-    assert np.array_equal(taken.toarray(), X[chosen].toarray())
-    assert not is_mapped(select_rows(X, chosen).data)

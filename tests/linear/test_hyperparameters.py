@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.linear.problems import make
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.linear import Prior, fit
 from textcat.linear.cross_validation import (
@@ -34,18 +35,7 @@ def test_grids_are_the_printed_ones() -> None:
     np.testing.assert_allclose(ratios, np.sqrt(10))
 
 
-def test_norm_based_variance_of_cosine_documents() -> None:
-    """Documents of length 1: the number of selected features and the constant, over the mean squared norm."""
-    X = sp.csr_matrix(np.eye(7, 30))
-    assert compute_norm_based_variance(X) == pytest.approx(31)
-    assert compute_norm_based_variance(2 * X.toarray()) == pytest.approx(31 / 4)
-    mask = np.zeros((30, 3), dtype=bool)
-    mask[:7, 0] = True
-    mask[:3, 1] = True
-    np.testing.assert_allclose(compute_norm_based_variance(X, mask), [8, 4 / (3 / 7), 1])
-
-
-@pytest.mark.parametrize("prior", ["gaussian", "laplace"])
+@for_each("prior", ["gaussian", "laplace"])
 def test_cross_validation_is_the_plain_loop(prior: str) -> None:
     small = make(61, documents=50, binary=False)
     choice = choose_lam_by_cross_validation(
@@ -108,14 +98,7 @@ def test_jeffreys_ends_at_a_stationary_point_of_its_log_penalty() -> None:
     assert model.describe()["settings"]["prior"] == "jeffreys"
 
 
-def test_jeffreys_is_independent_of_other_categories() -> None:
-    small = make(63, documents=80)
-    together = fit(small.X, small.Y[:, 1:], prior="jeffreys", lam=1e-3)
-    alone = fit(small.X, small.Y[:, 2], prior="jeffreys", lam=1e-3)
-    np.testing.assert_allclose(together.coef[:, 1], alone.coef[:, 0], atol=1e-9)
-
-
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "reason"),
     [
         ({"prior": Prior("jeffreys", variance=np.ones(15))}, "infers each variance"),
@@ -129,8 +112,8 @@ def test_jeffreys_refuses_before_any_work(settings: dict[str, Any], reason: str)
         fit(small.X, small.Y, **settings)
 
 
-@pytest.mark.parametrize("penalize_bias", [True, False])
-@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "logistic", "modified_logistic"])
+@for_each("penalize_bias", [True, False])
+@for_each("loss", ["squared", "squared_hinge", "logistic", "modified_logistic"])
 def test_critical_lam_is_where_the_first_weight_appears(loss: str, penalize_bias: bool) -> None:
     small = make(65, documents=60, binary=False)
     Y = small.Y[:, 2:]
@@ -143,8 +126,8 @@ def test_critical_lam_is_where_the_first_weight_appears(loss: str, penalize_bias
     assert appeared.all()
 
 
-@pytest.mark.parametrize("cross_validate", [False, True])
-@pytest.mark.parametrize("features", [0, 1, 3, 10, 1000])
+@for_each("cross_validate", [False, True])
+@for_each("features", [0, 1, 3, 10, 1000])
 def test_squeezed_models_keep_the_bound(features: int, cross_validate: bool) -> None:
     small = make(66, documents=80, features=40, binary=False)
     model = squeeze(small.X, small.Y[:, 1:], features, cross_validate, max_passes=200)
@@ -177,18 +160,6 @@ def test_norm_based_variances_are_computed_from_the_documents_one_by_one(seed: i
 
 
 QUICK: dict[str, Any] = {"grid": (0.1, 1.0, 10.0), "folds": 4, "seed": 5, "tol": 1e-8, "max_passes": 3000}
-
-
-def test_the_likelihoods_of_parts_add_up() -> None:
-    """Each run adds the likelihood of one part; the order of the grid does not matter."""
-    small = make(63, documents=40, binary=False)
-    by_runs = [choose_lam_by_cross_validation(small.X, small.Y, runs=k, **QUICK) for k in (1, 2, 3)]
-    likelihoods = np.array([choice.likelihood for choice in by_runs])
-    assert (likelihoods < 0).all()
-    assert (np.diff(likelihoods, axis=0) < 0).all()
-    turned = choose_lam_by_cross_validation(small.X, small.Y, runs=2, **QUICK | {"grid": (10.0, 0.1, 1.0)})
-    assert np.array_equal(turned.lams, by_runs[1].lams)
-    assert np.array_equal(turned.likelihood, by_runs[1].likelihood)
 
 
 def test_of_equal_likelihoods_the_strongest_prior_wins() -> None:
@@ -224,16 +195,14 @@ def test_weights_are_for_training_and_held_out_documents_count_one_each() -> Non
     assert not np.allclose(heavy.likelihood, plain.likelihood)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"runs": 0}, {"runs": 5}, {"folds": 1, "runs": 1}, {"folds": 41, "runs": 1}]
-)
+@for_each("wrong", [{"runs": 0}, {"runs": 5}, {"folds": 1, "runs": 1}, {"folds": 41, "runs": 1}])
 def test_parts_that_cannot_be_drawn_are_refused(wrong: dict[str, int]) -> None:
     small = make(67, documents=40)
     with pytest.raises(UsageError, match="cannot be drawn"):
         choose_lam_by_cross_validation(small.X, small.Y, **QUICK | wrong)
 
 
-@pytest.mark.parametrize("prior", ["laplace", "gaussian"])
+@for_each("prior", ["laplace", "gaussian"])
 def test_a_division_of_its_own_is_that_of_the_category_alone(prior: str) -> None:
     """Held-out documents weigh 0: the first category has the likelihoods of the division that the seed draws first."""
     small = make(67, documents=40, binary=False)
@@ -260,17 +229,15 @@ def test_stratified_parts_have_equal_shares_of_each_category() -> None:
         assert np.allclose(parts, parts[0], rtol=1e-6) == stratify
 
 
-@pytest.mark.parametrize("features", [0, 1, 3])
-@pytest.mark.parametrize(
-    "weights", [{"sample_weight": np.full(80, 50.0)}, {"class_weight": {True: 50.0, False: 20.0}}]
-)
+@for_each("features", [0, 1, 3])
+@for_each("weights", [{"sample_weight": np.full(80, 50.0)}, {"class_weight": {True: 50.0, False: 20.0}}])
 def test_squeezed_models_of_weighted_documents_keep_the_bound(features: int, weights: dict[str, Any]) -> None:
     small = make(66, documents=80, features=40, binary=False)
     model = squeeze(small.X, small.Y[:, 1:], features, **weights, max_passes=200)
     assert ((model.coef != 0).sum(axis=0) <= features).all()
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@for_each("kind", [np.asarray, sp.csr_array])
 def test_norm_based_variance_of_small_integers_does_not_overflow(kind: Any) -> None:
     counts = np.full((3, 2), 20)
     small, mask = kind(counts.astype(np.uint8)), np.ones((2, 1), dtype=bool)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.linear.problems import Small, make, smalls
 from textcat.linear import fit, fit_path
-from textcat.linear.products import multiply_matrix, multiply_transposed, multiply_transposed_by_rows
+from textcat.linear.products import multiply_matrix, multiply_transposed
 
 SMOOTH = ("squared", "squared_hinge", "logistic", "modified_logistic")
 ALL = [(loss, "column", prior) for loss in SMOOTH for prior in ("gaussian", "laplace")]
@@ -181,18 +181,6 @@ def test_least_squares_is_linear_in_labels(small: Small) -> None:
         known: dict[str, Any] = {"loss": loss, "lam": 0.05, "max_passes": 30, **PASSES}
         straight, turned = fit(small.X, small.Y, **known), fit(small.X, ~small.Y, **known)
         np.testing.assert_allclose(turned.coef, -straight.coef, atol=1e-8)
-
-
-@pytest.mark.parametrize("width", [1, 3, 4])
-def test_few_categories_have_the_same_products_as_many(width: int) -> None:
-    generator = np.random.default_rng(3)
-    matrix = sp.random(50, 30, density=0.3, format="csr", random_state=1)
-    dense, aside = generator.normal(size=(30, width)), generator.normal(size=(50, width))
-    many = multiply_matrix(matrix, np.hstack([dense, np.ones((30, 5))]))[:, :width]
-    assert np.array_equal(multiply_matrix(matrix, dense), many)
-    pulled = multiply_transposed(sp.csc_matrix(matrix), np.hstack([aside, np.ones((50, 5))]))[:, :width]
-    assert np.array_equal(multiply_transposed(sp.csc_matrix(matrix), aside), pulled)
-    assert multiply_transposed_by_rows(matrix, aside) == pytest.approx(pulled, rel=1e-12)
 
 
 def test_products_and_descents_do_not_hang_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
+from tests.loops import for_each
 from textcat.compile import compile_kernel
 from textcat.linear.lane_math import (
     LIMIT_DOUBLE,
@@ -46,8 +46,8 @@ def exponentials_of_fours(x: Any, out: Any) -> None:
         store(out, row + 3, s)
 
 
-@pytest.mark.parametrize("kernel", [exponentials_of_pairs, exponentials_of_fours])
-@pytest.mark.parametrize(("dtype", "limit"), [(np.float32, LIMIT_SINGLE), (np.float64, LIMIT_DOUBLE)])
+@for_each("kernel", [exponentials_of_pairs, exponentials_of_fours])
+@for_each(("dtype", "limit"), [(np.float32, LIMIT_SINGLE), (np.float64, LIMIT_DOUBLE)])
 def test_exponentials_of_several_vectors_are_exact_and_have_the_same_bits(
     kernel: Any, dtype: Any, limit: float
 ) -> None:
@@ -62,10 +62,8 @@ def test_exponentials_of_several_vectors_are_exact_and_have_the_same_bits(
     assert np.array_equal(np.roll(shifted, -WIDTH), out)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "limit", "ulps"), [(np.float32, LIMIT_SINGLE, 2), (np.float64, LIMIT_DOUBLE, 2)]
-)
-@pytest.mark.parametrize("kernel", [exponentials, sixteen_exponentials])
+@for_each(("dtype", "limit", "ulps"), [(np.float32, LIMIT_SINGLE, 2), (np.float64, LIMIT_DOUBLE, 2)])
+@for_each("kernel", [exponentials, sixteen_exponentials])
 def test_exponential_is_exact_to_the_last_bits(kernel: Any, dtype: Any, limit: float, ulps: int) -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate(
@@ -83,8 +81,8 @@ def test_exponential_is_exact_to_the_last_bits(kernel: Any, dtype: Any, limit: f
     assert out[200_000] == 1
 
 
-@pytest.mark.parametrize("kernel", [exponentials, sixteen_exponentials])
-@pytest.mark.parametrize(("dtype", "limit"), [(np.float32, LIMIT_SINGLE), (np.float64, LIMIT_DOUBLE)])
+@for_each("kernel", [exponentials, sixteen_exponentials])
+@for_each(("dtype", "limit"), [(np.float32, LIMIT_SINGLE), (np.float64, LIMIT_DOUBLE)])
 def test_beyond_its_limits_it_stays_finite_and_above_zero(kernel: Any, dtype: Any, limit: float) -> None:
     x = np.array([1e6, -1e6, np.inf, -np.inf] * 4, dtype=dtype)
     out = np.empty_like(x)
@@ -92,8 +90,3 @@ def test_beyond_its_limits_it_stays_finite_and_above_zero(kernel: Any, dtype: An
     assert np.isfinite(out).all()
     assert (out > 0).all()
     np.testing.assert_allclose(out[:2], np.exp([limit, -limit]), rtol=1e-5)
-
-
-def test_it_is_for_kernels_only() -> None:
-    with pytest.raises(NotImplementedError, match="only compiled kernels"):
-        exponential(1.0)

@@ -19,7 +19,6 @@ from textcat.linear.mapped_arrays import (
     append_constant,
     convert_to_columns,
     is_mapped,
-    split_rows,
 )
 from textcat.store.arrays import read_matrix, write_matrix
 
@@ -78,13 +77,6 @@ def test_what_is_derived_is_mapped_and_equal(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("few_entries")
-def test_pieces_of_rows_cover_all_rows_once() -> None:
-    indptr = np.concatenate([[0], np.cumsum([0, 5, 100, 0, 36, 1, 0])])
-    parts = list(split_rows(indptr))
-    assert [(part.start, part.stop) for part in parts] == [(0, 2), (2, 3), (3, 7)]
-
-
-@pytest.mark.usefixtures("few_entries")
 def test_documents_are_visited_once_and_region_by_region() -> None:
     indptr = np.arange(0, 10_010, 10)
     visits = make_visiting_order(np.random.default_rng(1), np.arange(1000), indptr)
@@ -94,19 +86,6 @@ def test_documents_are_visited_once_and_region_by_region() -> None:
     assert not np.array_equal(regions, np.sort(regions))
     some = make_visiting_order(np.random.default_rng(1), np.array([4, 990, 7, 13]), indptr)
     assert sorted(some) == [4, 7, 13, 990]
-
-
-def test_what_fits_is_visited_in_purely_random_order() -> None:
-    indptr = np.arange(0, 10_010, 10)
-    visits = make_visiting_order(np.random.default_rng(1), np.arange(1000), indptr)
-    assert np.array_equal(np.sort(visits), np.arange(1000))
-    # Neighbours of a random order are a third of its length apart, on average.
-    assert abs(np.abs(np.diff(visits)).mean() - 1000 / 3) < 30
-    assert abs(np.corrcoef(visits, np.arange(1000))[0, 1]) < 0.1
-    again = make_visiting_order(np.random.default_rng(2), np.arange(1000), indptr)
-    assert np.count_nonzero(visits == again) < 10
-    assert order.fits_into_memory(10_000)
-    assert not order.fits_into_memory(10**15)
 
 
 def test_an_entry_that_is_not_finite_is_refused_in_any_piece(tmp_path: Path) -> None:

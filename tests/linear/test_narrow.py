@@ -12,8 +12,8 @@ from tests.linear.problems import make
 from textcat.linear import fit
 from textcat.linear import training as narrow
 from textcat.linear.blocks import BlockProblem, divide_block, estimate_column_pass, estimate_row_pass
-from textcat.linear.problem import LANE_STEP, make_matrix_with_bias, split_into_blocks
-from textcat.linear.training import ALGORITHMS, FitSettings, make_problem
+from textcat.linear.problem import LANE_STEP, make_matrix_with_bias
+from textcat.linear.training import FitSettings, make_problem
 
 SETTINGS: list[dict[str, Any]] = [
     {"loss": "squared", "algorithm": "column"},
@@ -41,17 +41,6 @@ def masked(documents: int = 200, terms: int = 300, categories: int = 40, kept: i
 def posed(mask: Any, X: Any, Y: Any) -> Any:
     settings = FitSettings(mask=mask)
     return make_problem(X, Y, settings, settings.read_algorithm_options())
-
-
-def test_few_features_each_are_solved_apart_and_shared_ones_together() -> None:
-    X, Y, mask = masked()
-    blocks = split_into_blocks(Y.shape[1])
-    apart = narrow.divide_blocks(posed(mask, X, Y), blocks)
-    assert [part.start for part in apart[1:]] == [part.stop for part in apart[:-1]]
-    assert apart[0].start == 0 and apart[-1].stop == Y.shape[1] and len(apart) > len(blocks)
-    everything = np.ones_like(mask)
-    assert narrow.divide_blocks(posed(everything, X, Y), blocks) == blocks
-    assert narrow.divide_blocks(posed(None, X, Y), blocks) == blocks
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda each: f"{each['loss']}-{each['algorithm']}")
@@ -85,10 +74,6 @@ def test_a_prior_of_single_weights_follows_its_features() -> None:
     rows = make_matrix_with_bias(X, 0.0)
     expected = fit(rows[:, one], Y[:, [1]], prior=alone, tol=1e-9)
     np.testing.assert_allclose(model.coef[one, 1], expected.coef[:, 0], atol=1e-6)
-
-
-def test_only_the_fast_way_looks_after_itself() -> None:
-    assert [name for name, each in ALGORITHMS.items() if not each.narrow] == ["fast"]
 
 
 def each_feature_is_selected_by_most(categories: int = 70) -> Any:

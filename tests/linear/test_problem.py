@@ -10,74 +10,20 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.linear.priors import Prior, make_penalty
 from textcat.linear.problem import (
-    BLOCK_LANES,
-    LANE_STEP,
     Penalty,
-    align_lanes,
-    allocate_lanes,
     compute_document_weights,
-    compute_lane_width,
-    join_lanes,
     labels_as_columns,
     make_matrix_with_bias,
-    mark_lanes,
-    split_into_blocks,
-    split_into_lanes,
 )
 from textcat.linear.regularization import lam_from_variance
 
 
-@given(st.integers(1, 1000))
-def test_blocks_cover_all_categories_once_and_evenly(categories: int) -> None:
-    blocks = split_into_blocks(categories)
-    assert [k for block in blocks for k in range(block.start, block.stop)] == list(range(categories))
-    widths = [block.stop - block.start for block in blocks]
-    assert max(widths) <= BLOCK_LANES
-    assert max(widths) - min(widths) <= 1
-    assert len(blocks) == -(-categories // BLOCK_LANES)
-
-
-@given(st.integers(0, 5), st.integers(1, 40))
-def test_lanes_hold_the_values_and_zero_elsewhere(rows: int, width: int) -> None:
-    values = np.arange(1, rows * width + 1, dtype=float).reshape(rows, width)
-    lanes = split_into_lanes(values, np.float32)
-    assert lanes.dtype == np.float32
-    assert lanes.shape == (compute_lane_width(width) // LANE_STEP, rows, LANE_STEP)
-    assert compute_lane_width(width) < width + LANE_STEP
-    assert np.array_equal(join_lanes(lanes, width), values)
-    assert not join_lanes(lanes, compute_lane_width(width))[:, width:].any()
-    spread = split_into_lanes(7.0, np.float64, (rows, width))
-    assert (join_lanes(spread, width) == 7.0).all()
-    assert spread.sum() == 7.0 * rows * width
-
-
-@given(st.integers(1, 5000), st.sampled_from([np.float32, np.float64]))
-def test_rows_of_lanes_start_with_a_cache_line(rows: int, dtype: type[np.floating[Any]]) -> None:
-    lanes = allocate_lanes((rows, LANE_STEP), dtype)
-    assert lanes.shape == (rows, LANE_STEP) and lanes.dtype == dtype and not lanes.any()
-    lanes[...] = 1.0
-    copied = align_lanes(lanes, np.float32)
-    for each in (lanes, copied, split_into_lanes(lanes, dtype)):
-        assert each.ctypes.data % 64 == 0
-        assert each.flags.c_contiguous and each.flags.writeable
-    assert copied.dtype == np.float32 and (copied == 1.0).all()
-
-
-@given(st.integers(0, 5), st.integers(1, 40))
-def test_a_mark_has_one_bit_for_each_lane(rows: int, width: int) -> None:
-    values = np.random.default_rng(rows * 41 + width).random((rows, width)) < 0.5
-    marks = mark_lanes(values)
-    for k in range(width):
-        bit = marks[k // LANE_STEP] >> (k % LANE_STEP) & 1
-        assert np.array_equal(bit.astype(bool), values[:, k])
-    assert sum(int(mark).bit_count() for mark in marks.flat) == int(values.sum())
-
-
-@pytest.mark.parametrize("bias", [0.0, 1.0, -2.5])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_array, sp.coo_matrix, sp.lil_array])
+@for_each("bias", [0.0, 1.0, -2.5])
+@for_each("form", [np.asarray, sp.csr_matrix, sp.csc_array, sp.coo_matrix, sp.lil_array])
 def test_any_form_of_matrix_becomes_canonical_rows_with_the_constant_last(form: Any, bias: float) -> None:
     dense = np.array([[0.0, 2, 0], [1, 0, 3], [0, 0, 0]])
     found = make_matrix_with_bias(form(dense), bias)
@@ -106,7 +52,7 @@ def test_a_canonical_matrix_is_not_copied() -> None:
     assert make_matrix_with_bias(rows.astype(np.int32), 0.0).dtype == np.float64
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("X", "message"),
     [
         (np.zeros((0, 3)), "no documents"),
@@ -130,7 +76,7 @@ def test_labels_of_any_kind_of_zero_and_one_are_the_same(rows: list[list[bool]])
     assert labels_as_columns(np.asfortranarray(expected), len(rows)).flags.c_contiguous
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("Y", "message"),
     [
         (np.zeros((2, 2, 1)), "has shape"),
@@ -171,7 +117,7 @@ def test_weights_of_sides_and_of_documents_are_multiplied() -> None:
     assert compute_document_weights(positive, by_category, None).tolist() == by_category.tolist()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong", [[1.0], [1.0, -1.0], [1.0, np.nan], [1.0, np.inf], 2.0, [[1.0, 1.0, 1.0]] * 2, [[1.0, 1.0]]]
 )
 def test_weights_that_are_none_are_refused(wrong: Any) -> None:
@@ -187,8 +133,8 @@ def penalty(name: str = "gaussian", lam: Any = 0.5, *, penalize_bias: bool = Tru
     return make_penalty(Prior(name, **prior), lam, SHAPE, 10, True, penalize_bias)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "laplace"])
-@pytest.mark.parametrize("by_category", [False, True])
+@for_each("name", ["gaussian", "laplace"])
+@for_each("by_category", [False, True])
 def test_a_variance_takes_the_place_of_lam(name: str, by_category: bool) -> None:
     """NaN keeps lam; the constant always has lam."""
     variance = np.array([[2.0, 4.0], [np.nan, np.nan], [1.0, 8.0]])
@@ -198,9 +144,9 @@ def test_a_variance_takes_the_place_of_lam(name: str, by_category: bool) -> None
     assert np.array_equal(found, np.vstack([expected, [0.5, 0.5]]))
 
 
-@pytest.mark.parametrize("name", ["gaussian", "laplace", "none"])
-@pytest.mark.parametrize("lam", [0.25, [0.25, 4.0]])
-@pytest.mark.parametrize("penalize_bias", [True, False])
+@for_each("name", ["gaussian", "laplace", "none"])
+@for_each("lam", [0.25, [0.25, 4.0]])
+@for_each("penalize_bias", [True, False])
 def test_lam_is_one_number_or_one_per_category(name: str, lam: Any, penalize_bias: bool) -> None:
     found = penalty(name, lam, penalize_bias=penalize_bias)
     expected = np.zeros(SHAPE) if name == "none" else np.broadcast_to(np.asarray(lam), SHAPE).copy()
@@ -227,7 +173,7 @@ def test_modes_and_signs_do_not_concern_the_constant() -> None:
     assert found.values(at_mode, slice(0, 2)).tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given_", "message"),
     [
         ({"lam": [1.0, 2.0, 3.0]}, "one per category"),

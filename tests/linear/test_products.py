@@ -11,14 +11,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.linear import mapped_arrays as mapped
 from textcat.linear.mapped_arrays import (
-    allocate_like,
     append_constant,
-    assemble_csr,
-    convert_dtype,
     convert_to_columns,
-    is_mapped,
     select_rows,
     split_into_pieces,
     split_rows,
@@ -103,8 +100,8 @@ def test_a_constant_column_and_columns_are_made_piece_by_piece(shape: Any, value
     assert all(part.stop - part.start <= piece for part in pieces)
 
 
-@pytest.mark.parametrize("chosen", [[], [0], [5, 3, 3, 19], list(range(20))])
-@pytest.mark.parametrize("form", ["csr", "csc", "dense", "mapped"])
+@for_each("chosen", [[], [0], [5, 3, 3, 19], list(range(20))])
+@for_each("form", ["csr", "csc", "dense", "mapped"])
 def test_chosen_rows_are_those_of_the_matrix(chosen: list[int], form: str, tmp_path: Path) -> None:
     X = draw(3, 20, 7)
     given_: Any = X
@@ -118,25 +115,3 @@ def test_chosen_rows_are_those_of_the_matrix(chosen: list[int], form: str, tmp_p
     found = select_rows(given_, np.array(chosen, dtype=np.int64))
     dense = found.toarray() if sp.issparse(found) else found
     assert np.array_equal(dense, X.toarray()[chosen])
-
-
-def test_arrays_made_from_a_file_are_in_a_file(tmp_path: Path) -> None:
-    np.save(tmp_path / "a.npy", np.arange(10.0))
-    there, here = np.load(tmp_path / "a.npy", mmap_mode="r"), np.arange(10.0)
-    assert [is_mapped(each) for each in (there, there[2:5], here, None)] == [True, True, False, False]
-    for source in (there, here):
-        made = allocate_like(source, 4, np.int32)
-        assert (made.shape, made.dtype, is_mapped(made)) == ((4,), np.int32, source is there)
-        converted = convert_dtype(source, np.float32)
-        assert np.array_equal(converted, here)
-        assert (converted.dtype, is_mapped(converted)) == (np.float32, source is there)
-    assert not is_mapped(allocate_like(there, 0, np.int32))
-
-
-def test_assembled_arrays_are_not_copied() -> None:
-    X = draw(1, 6, 4)
-    made = assemble_csr(X.data, X.indices, X.indptr, X.shape)
-    assert made.data is X.data
-    assert made.indices is X.indices
-    assert made.has_canonical_format
-    assert np.array_equal(made.toarray(), X.toarray())

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from textcat.errors import BadDataError, UsageError
+from tests.loops import for_each
+from textcat.errors import UsageError
 from textcat.linear import blocks, fit, fit_path
 from textcat.linear.model import LinearModel
 
@@ -19,8 +20,8 @@ SETTINGS = {"loss": "squared_hinge", "lam": 1e-3, "algorithm": "fast", "tol": 1e
 LIMIT = 0.1
 
 
-@pytest.mark.parametrize("bias", [0.0, 2.0])
-@pytest.mark.parametrize("algorithm", ["fast", "column"])
+@for_each("bias", [0.0, 2.0])
+@for_each("algorithm", ["fast", "column"])
 def test_small_weights_are_dropped_and_the_cost_is_certified(algorithm: str, bias: float) -> None:
     settings = {**SETTINGS, "algorithm": algorithm, "bias": bias}
     whole, pruned = fit(X, Y, **settings), fit(X, Y, **settings, prune=LIMIT)
@@ -50,20 +51,6 @@ def test_blocks_do_not_change_the_model(monkeypatch: pytest.MonkeyPatch) -> None
     ]
 
 
-def test_without_pruning_nothing_is_said_of_it() -> None:
-    model = fit(X, Y, **SETTINGS)
-    assert isinstance(model.coef, np.ndarray) and "prune" not in model.describe()["settings"]
-    assert not any("pruned" in key for entry in model.describe()["certificate"] for key in entry)
-
-
-def test_scores_of_sparse_documents_are_those_of_dense_ones() -> None:
-    model = fit(X, Y, **SETTINGS, prune=LIMIT)
-    expected = X.toarray() @ model.coef.toarray().astype(np.float64) + model.intercept
-    for documents in (X, X.tocsc(), X.astype(np.float32).astype(np.float64), X.toarray()):
-        assert model.scores(documents) == pytest.approx(expected, abs=1e-6)
-    assert model.category_weights(3) == pytest.approx(model.coef.toarray()[:, 3])
-
-
 def test_a_stored_pruned_model_scores_the_same_and_can_be_trained_on() -> None:
     model = fit(X, Y, **SETTINGS, prune=LIMIT)
     again = LinearModel.from_arrays(model.to_arrays(), json.loads(json.dumps(model.describe())))
@@ -74,16 +61,7 @@ def test_a_stored_pruned_model_scores_the_same_and_can_be_trained_on() -> None:
     assert [each.objective for each in path[1].certificate] == pytest.approx(objectives, rel=2e-3)
 
 
-def test_damaged_sparse_weights_are_refused() -> None:
-    arrays = fit(X, Y, **SETTINGS, prune=LIMIT).to_arrays()
-    far = arrays["coef.indices"].copy()
-    far[0] = 10_000
-    for part in ({"coef.indices": far}, {"coef.indptr": arrays["coef.indptr"][:-1]}):
-        with pytest.raises(BadDataError, match="sparse matrix"):
-            LinearModel.from_arrays({**arrays, **part}, {})
-
-
-@pytest.mark.parametrize("prune", [-0.1, float("nan"), float("inf")])
+@for_each("prune", [-0.1, float("nan"), float("inf")])
 def test_thresholds_that_are_none_are_refused(prune: float) -> None:
     with pytest.raises(UsageError, match="prune cannot be"):
         fit(X, Y, **SETTINGS, prune=prune)

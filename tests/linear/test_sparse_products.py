@@ -29,12 +29,6 @@ def test_products_are_those_of_scipy(share: float, jobs: int, monkeypatch: pytes
     assert np.array_equal(found, SparseWeights(weights).multiply(documents.tocsc(), 1))
 
 
-def test_rows_that_are_nearly_full_are_dense() -> None:
-    _, weights = make_matrices()
-    full = np.diff(sp.csr_matrix(weights).indptr) > 0.15 * 23
-    assert 0 < full.sum() < 40 and len(SparseWeights(weights)._dense) == full.sum()
-
-
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("width", [1, 7, 23, 100])
 def test_blocks_of_categories_have_the_scores_of_all(dense: bool, width: int) -> None:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.linear.problems import make
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.linear import fit, fit_path
-from textcat.linear.blocks import MAX_BLOCK, READING_COST, divide_blocks, split_blocks
-from textcat.linear.certificate import OptimalityMeasures, Progress, sum_changes
-from textcat.linear.problem import split_into_blocks
-from textcat.linear.training import FitSettings, make_problem
+from textcat.linear.certificate import OptimalityMeasures, Progress
 
 SMALL = make(21, documents=40, features=12, categories=3)
 
@@ -56,27 +50,7 @@ def test_scores_that_stay_as_they_began_stop_after_one_pass() -> None:
     assert [each.passes for each in progress.certificates(measured([0.0, 0.0]), 0.0)] == [1, 10]
 
 
-def test_optimality_is_measured_after_growing_numbers_of_passes() -> None:
-    calls: list[int] = []
-    progress = Progress("optimality", 0.01, 40, 1)
-
-    def measure() -> OptimalityMeasures:
-        calls.append(progress.passes)
-        return measured([0.5])
-
-    progress.begin(np.zeros((1, 1)), measure)
-    for _ in range(40):
-        progress.end_pass(lambda: np.zeros((1, 1)), measure)
-    gaps = np.diff(calls)
-    assert calls[:6] == [0, 1, 2, 3, 4, 5]
-    assert (np.diff(gaps) >= 0).all()
-    assert gaps[-1] == calls[-2] // 4
-    (one,) = progress.certificates(measured([0.5]), 0.0)
-    assert (one.passes, one.reason) == (40, "passes")
-    assert not progress.running.any()
-
-
-@pytest.mark.parametrize(("stop", "expected"), [("passes", 5), ("scores", 4), ("optimality", 4)])
+@for_each(("stop", "expected"), [("passes", 5), ("scores", 4), ("optimality", 4)])
 def test_nothing_stops_while_the_problem_still_changes(stop: str, expected: int) -> None:
     progress = Progress(stop, 1.0, 5, 1)
     progress.begin(np.zeros((1, 1)), lambda: measured([0.0]))
@@ -96,47 +70,7 @@ def test_a_category_keeps_the_reason_for_which_it_stopped_first() -> None:
     assert not progress.running.any()
 
 
-def cost_of_block(mask: np.ndarray, sizes: np.ndarray, documents: int, block: slice) -> int:
-    read = documents + int(sizes[mask[:, block].any(axis=1)].sum())
-    width = block.stop - block.start
-    return (READING_COST + (width if width == 1 else -(-width // 8) * 8)) * read
-
-
-@given(st.integers(0, 9999), st.integers(1, 12), st.floats(0.05, 0.9))
-@settings(max_examples=60, deadline=None)
-def test_blocks_are_halved_where_that_is_cheaper(seed: int, categories: int, density: float) -> None:
-    """No block of the division is cheaper in two halves, and the whole is never dearer than undivided."""
-    rng = np.random.default_rng(seed)
-    X = sp.csr_matrix(rng.random((15, 10)) * (rng.random((15, 10)) < 0.4))
-    Y = rng.random((15, categories)) < 0.5
-    chosen = FitSettings(mask=rng.random((10, categories)) < density)
-    problem = make_problem(X, Y, chosen, chosen.read_algorithm_options())
-    blocks = split_into_blocks(categories)
-    divided = divide_blocks(problem, blocks)
-    assert [k for each in divided for k in range(each.start, each.stop)] == list(range(categories))
-    assert problem.mask is not None
-    sizes = np.diff(problem.columns.indptr)
-
-    def cost(parts: list[slice]) -> int:
-        return sum(cost_of_block(problem.mask, sizes, 15, part) for part in parts)
-
-    assert cost(divided) <= cost(blocks)
-    for part in divided:
-        if part.stop - part.start > 1:
-            middle = part.start + (part.stop - part.start) // 2
-            assert cost([slice(part.start, middle), slice(middle, part.stop)]) >= cost([part])
-
-
-@given(st.lists(st.integers(1, 2000), min_size=1, max_size=4))
-def test_blocks_to_prune_are_divided_and_keep_their_order(widths: list[int]) -> None:
-    ends = list(itertools.accumulate(widths, initial=0))
-    blocks = [slice(a, b) for a, b in itertools.pairwise(ends)]
-    parts = split_blocks(blocks)
-    assert [k for part in parts for k in range(part.start, part.stop)] == list(range(ends[-1]))
-    assert all(part.stop - part.start <= MAX_BLOCK for part in parts)
-
-
-@pytest.mark.parametrize("algorithm", ["column", "conjugate_gradient", "fast"])
+@for_each("algorithm", ["column", "conjugate_gradient", "fast"])
 def test_a_start_at_the_optimum_stays_there(algorithm: str) -> None:
     """Also with a constant other than one, whose weight is the intercept divided by it."""
     settings_: dict[str, Any] = {
@@ -163,8 +97,8 @@ def test_a_start_of_another_shape_is_refused() -> None:
             fit(X, Y, lam=0.1, init=model)
 
 
-@pytest.mark.parametrize("lams", [[0.1], [1.0, 0.1, 0.01], [0.01, 1.0], [np.array([1.0, 0.1, 0.5]), 0.1]])
-@pytest.mark.parametrize("algorithm", ["column", "row", "fast"])
+@for_each("lams", [[0.1], [1.0, 0.1, 0.01], [0.01, 1.0], [np.array([1.0, 0.1, 0.5]), 0.1]])
+@for_each("algorithm", ["column", "row", "fast"])
 def test_a_path_has_the_models_of_its_strengths(lams: list[Any], algorithm: str) -> None:
     settings_: dict[str, Any] = {"algorithm": algorithm, "tol": 1e-8, "max_passes": 20_000}
     path = fit_path(SMALL.X, SMALL.Y, lams, **settings_)
@@ -173,13 +107,3 @@ def test_a_path_has_the_models_of_its_strengths(lams: list[Any], algorithm: str)
         alone = fit(SMALL.X, SMALL.Y, lam=lam, **settings_)
         np.testing.assert_allclose(model.coef, alone.coef, atol=2e-3)
         assert model.settings["lam"] == np.asarray(lam).tolist()
-
-
-@pytest.mark.parametrize("width", [1, 2, 7, 10, 16, 33])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_sums_of_changes_are_those_of_numpy_to_the_last_bit(width: int, order: Literal["C", "F"]) -> None:
-    rng = np.random.default_rng(width)
-    before, now = (np.array(rng.standard_normal((1003, width)), order=order) for _ in range(2))
-    change, size = sum_changes(before, now)
-    assert np.array_equal(change, np.abs(now - before).sum(axis=0))
-    assert np.array_equal(size, np.abs(now).sum(axis=0))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from threading import Event
-from typing import Any
 
 import pytest
 import threadpoolctl  # type: ignore[import-untyped]
 
-from tests.linear.fast.problems import make, solve
-from textcat.linear.fast import support_vectors as finish
 from textcat.parallel.executors import limit_to_one_thread, run_in_threads
 
 
@@ -58,19 +55,3 @@ def test_an_error_inside_lifts_the_limit_too() -> None:
         with pytest.raises(ValueError, match="inside"), limit_to_one_thread():
             raise ValueError("inside")
         assert pools() == before
-
-
-def test_finishing_on_support_vectors_is_done_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
-    settle = finish._solve_category
-
-    def watched(*arguments: Any) -> bool:
-        seen.extend(pools())
-        return settle(*arguments)
-
-    monkeypatch.setattr(finish, "_solve_category", watched)
-    X, Y = make(2, 60, 20, 3)
-    with threadpoolctl.threadpool_limits(2):
-        solve(X, Y, loss="hinge", C=100.0, tol=1e-8)
-    assert seen
-    assert set(seen) == {1}

@@ -51,6 +51,7 @@ def test_results_come_in_the_order_of_the_items(
     assert list(executor_of(name).map_items(scaled_sum, shared, [])) == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_dask_does_not_warn_of_large_items(executor_of: Callable[[str], Executor], tmp_path: Path) -> None:
     shared, items = Shared(np.arange(3.0), tmp_path), [np.full(2_000_000, 2.0)]

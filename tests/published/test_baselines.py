@@ -10,6 +10,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from tests.loops import for_each
 from textcat.cli.check_command import check_command
 from textcat.corpora import list_corpora
 from textcat.errors import UsageError
@@ -55,7 +56,7 @@ def judged(now: float | None, pinned: float | None = None, corpus: str = "a") ->
     return entry
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("measured", "verdict"),
     [(91.0, "above"), (90.951, "above"), (90.949, "below"), (99.0, "above"), (None, "not run")],
 )
@@ -63,7 +64,7 @@ def test_a_mark_stands_for_all_numbers_that_round_to_it(measured: float | None, 
     assert judge_mark(measured, "91.0") == verdict
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("now", "pinned", "failed"),
     [
         (99.0, 99.0, False),
@@ -105,7 +106,7 @@ def test_accepted_values_are_read_back_and_others_are_kept() -> None:
     assert found == before | {"practice/queries": PinnedBaselines(corpus="a", values={MARK: 92.1235})}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "message"),
     [
         ("system: other", "system: other, year: 2019", "year"),

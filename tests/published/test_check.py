@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import PROJECT
+from tests.loops import for_each
 from textcat.cli.check_command import check_command
 from textcat.errors import UsageError
 from textcat.published import check
@@ -70,7 +71,7 @@ def test_a_cell_that_cannot_run_is_run_with_the_users_files():
     assert judged({cell.id: 1.0})[cell.id].state == "run"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("now", "drifted", "lost"),
     [
         (86.4, False, False),
@@ -245,18 +246,6 @@ def test_the_pinned_file_round_trips(measured):
         assert read[key] == pytest.approx(value, rel=1e-3, abs=5e-5)
 
 
-def test_large_and_tiny_values_stay_numbers():
-    read = yaml.safe_load(
-        render_pinned({"large": 1e22, "tiny": 1e-7, "none": -0.0}, ["large", "tiny", "none"])
-    )
-    assert read == {"large": 1e22, "tiny": 1e-7, "none": 0.0}
-
-
-def test_pinned_values_keep_the_order_of_the_tables():
-    text = render_pinned({"b": 1.0, "a": 2.0}, ["b", "a"])
-    assert text.index('"b"') < text.index('"a"')
-
-
 def test_pinned_values_and_deviations_name_published_cells():
     ids = {cell.id for cell in CELLS}
     assert set(load_pinned()) <= ids
@@ -265,7 +254,7 @@ def test_pinned_values_and_deviations_name_published_cells():
         assert deviation.evidence
 
 
-@pytest.mark.parametrize("load", [load_pinned, load_deviations])
+@for_each("load", [load_pinned, load_deviations])
 def test_wrong_pinned_values_and_deviations_are_refused(load, monkeypatch):
     monkeypatch.setattr(check, "read_packaged_yaml", lambda name: {BEP: "high"})
     with pytest.raises(UsageError, match=r"(pinned|deviations)\.yaml: invalid"):
@@ -276,7 +265,7 @@ def test_every_kind_of_tolerance_is_used():
     assert {cell.kind for cell in CELLS} == set(load_measure_kinds())
 
 
-@pytest.mark.parametrize(("pins", "left"), [({}, 6), ({"zhang_oles_2001.table1[lambda][SVM]": 0.001}, 5)])
+@for_each(("pins", "left"), [({}, 6), ({"zhang_oles_2001.table1[lambda][SVM]": 0.001}, 5)])
 def test_numbers_without_a_pin_are_said(
     pins: dict[str, float], left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,7 +286,7 @@ def test_pins_that_are_no_table_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
         load_pinned()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("interval", "inside"),
     [((86.0, 86.84), False), ((86.0, 86.85), True), ((86.95, 88.0), True), ((86.96, 88.0), False)],
 )

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.published.claim_tests import _compute_welch_p
 from textcat.published.claims import (
@@ -84,7 +85,7 @@ LOSES_MORE = (
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("test", "measures", "expected"),
     [
         (f"{{test: all_greater, left: {AB}, right: {CD}}}", {"a": 5, "b": 4, "c": 3, "d": 1}, "holds"),
@@ -178,53 +179,6 @@ def test_the_t_test_is_that_of_scipy():
     assert _compute_welch_p(0.8, 0.4, 0.7, 5) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("test", "measures", "sentence"),
-    [
-        (
-            "{test: all_greater, left: {experiment: e, run: r, measure: [micro.bep, micro.f1]}, "
-            "right: {experiment: e, run: r, measure: macro.f1}}",
-            {"micro.bep": 86.284, "micro.f1": 86.3, "macro.f1": 76.7},
-            "The lowest of 2, micro break-even point of r (86.28 %), is 9.58 points above macro F1 of r (76.70 %).",
-        ),
-        (
-            "{test: near, left: {experiment: e, run: r, measure: category.acq.train_f1}, "
-            "right: {experiment: e, run: r, measure: category.acq.f1}, tolerance: 2.0}",
-            {"category.acq.train_f1": 96.2, "category.acq.f1": 96.84},
-            "The largest difference is 0.64 points: F1 in training of acq (96.20 %) and F1 of acq (96.84 %) of r. "
-            "The claim allows 2 points.",
-        ),
-        (
-            "{test: between, numbers: {experiment: e, run: r, measure: features.max}, low: 1, high: 949}",
-            {"features.max": 892},
-            "Most features kept for a topic of r is 892 features. The claim needs 1 to 949 features.",
-        ),
-        (
-            "{test: ratio_between, left: {experiment: e, run: r, measure: training.processor_seconds}, "
-            "right: {experiment: e, run: r, measure: training.seconds}, low: 10}",
-            {"training.processor_seconds": 23.0, "training.seconds": 2.0},
-            "Ratio of processor time of training (23 s) and training seconds (2 s) of r is 11.50. "
-            "The claim needs at least 10.",
-        ),
-        (
-            "{test: significant, p_values: {experiment: e, run: a_vs_b, measure: comparison.p_value}}",
-            {"comparison.p_value": 0.0944},
-            "P-value of a vs b is 0.0944. The claim needs less than 0.05.",
-        ),
-        (
-            "{test: pairwise_greater, left: {experiment: e, run: [r, s], measure: micro.f1}, "
-            "right: {experiment: e, run: [s, r], measure: micro.f1}, at_least: 2}",
-            {"micro.f1": 80.0},
-            "The first number is greater in 0 of 2 pairs; the claim needs 2. Exceptions: "
-            "micro F1 of r (80 %) and s (80 %); micro F1 of s (80 %) and r (80 %).",
-        ),
-    ],
-)
-def test_answers_are_sentences_with_the_numbers(test, measures, sentence):
-    (claim,) = validate_claims(parse_yaml(CLAIM.format(test=test), "test").data, "test")
-    assert evaluate_claim(claim, {"e": dict.fromkeys(("r", "s", "a_vs_b"), measures)}).figures == (sentence,)
-
-
 def test_claims_that_cannot_fail_are_counted_apart():
     claims = [claim for claim in load_claims() if claim.identity]
     assert [claim.id for claim in claims] == [
@@ -275,7 +229,7 @@ def test_lists_multiply_in_the_order_written():
     assert list_claim_experiments(claim) == ["e", "f"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "message"),
     [
         ("id: zhang_2000", "id: zhang_2001", "does not start with"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.conftest import PROJECT
+from tests.loops import for_each
 from textcat.published.consistency import check_cells, find_contradictions
 from textcat.published.printed_tables import load_all_cells
 
@@ -22,7 +21,7 @@ def test_these_numbers_contradict_others_and_the_page_on_limits_names_them() -> 
     assert [cell for cell in KNOWN if f"`{cell}`" not in page] == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("cell_id", "printed", "allowed"),
     [
         ("zhang_oles_2001.table2[F1][Lin Reg]", "86.2", "85.94 to 86.04"),

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.published.printed_tables import list_cells, load_all_cells, load_paper, validate_paper
 from textcat.published.verdicts import find_measure_kind, read_printed
@@ -116,17 +117,6 @@ def test_cells_that_cannot_run_are_those_without_data():
     assert all(cell.needs for cell in load_all_cells() if cell.cannot_run)
 
 
-def test_f1_of_zhang_oles_lies_between_its_precision_and_recall():
-    printed = by_id()
-    for table in ("table2", "table4"):
-        for method in load_paper("zhang_oles_2001").tables[table].columns:
-            p, r, f1 = (
-                float(printed[f"zhang_oles_2001.{table}[{row}][{method}]"] or "nan")
-                for row in ("Precision", "Recall", "F1")
-            )
-            assert f1 == pytest.approx(2 * p * r / (p + r), abs=0.11)
-
-
 def test_the_same_runs_printed_in_two_tables_agree():
     printed = by_id()
     for method, row in (("lasso", "lasso all (18,978)"), ("ridge", "ridge all (18,978)")):
@@ -136,29 +126,6 @@ def test_the_same_runs_printed_in_two_tables_agree():
     in_table4 = printed["gao_2003.table4[Micro-avg (all 90)][MFoM]"]
     assert best is not None
     assert in_table4 == f"{float(best):.3f}"
-
-
-def test_comparisons_count_every_category_once():
-    printed = by_id()
-    for table, categories in (("table1", 90), ("table2", 103), ("table3", 77)):
-        for row in load_paper("genkin_2004").tables[table].rows:
-            counts = [
-                printed[f"genkin_2004.{table}[{row}][{column}]"] for column in ("fewer", "more", "equal")
-            ]
-            assert sum(int(count or 0) for count in counts) == categories
-
-
-def test_printed_shares_are_quotients():
-    printed = {cell.id: float(str(cell.printed).replace(",", "")) for cell in load_all_cells() if cell.over}
-    for cell in load_all_cells():
-        if cell.over and cell.row != "GCAT":
-            number = {
-                c.run: c
-                for c in load_all_cells()
-                if c.row == cell.row and c.measure == cell.measure and not c.over
-            }
-            quotient = [float(str(number[run].printed).replace(",", "")) for run in ("mlr_cg", "svm")]
-            assert printed[cell.id] == pytest.approx(100 * quotient[0] / quotient[1], rel=0.01)
 
 
 def test_plain_winnow_columns_are_equal():
@@ -196,7 +163,7 @@ def test_templates_combine_row_and_column():
     assert found[0].id == "some_paper.table1[lasso][CV]"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "message"),
     [
         ("unit: percent", "unit: percents", "invalid tables"),

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.published.printed_tables import PAPERS
 from textcat.published.readings import Readings, load_readings, read_readings
@@ -23,7 +24,7 @@ def option(name: str, rest: str) -> str:
     return f"      {name}: {{patch: {{text.stem: {name}}}, because: x, {rest}}}\n"
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@for_each("paper", PAPERS)
 def test_every_paper_has_readings(paper: str) -> None:
     readings = load_readings(paper)
     assert readings.paper == paper
@@ -57,7 +58,7 @@ def test_of_equal_support_the_simplest_and_then_the_first_is_literal() -> None:
     assert literal_of(write_question(plain.replace("b: {", "b: {simplest: true, "))) == "b"
 
 
-@pytest.mark.parametrize("mark", ["implemented: false", "contradicted: true"])
+@for_each("mark", ["implemented: false", "contradicted: true"])
 def test_an_option_that_is_not_tried_is_never_literal(mark: str) -> None:
     text = write_question(option("a", f"support: paper, {mark}") + option("b", "support: none"))
     assert literal_of(text) == "b"
@@ -65,7 +66,7 @@ def test_an_option_that_is_not_tried_is_never_literal(mark: str) -> None:
         read_text(text.replace("support: none", f"support: none, {mark}"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         (write_question(option("a", "support: none")), "at least 2"),

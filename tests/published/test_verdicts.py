@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.published.verdicts import (
     describe_tolerances,
@@ -18,7 +19,7 @@ from textcat.published.verdicts import (
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("measured", "expected"),
     [
         (86.9, "reproduced"),
@@ -40,7 +41,7 @@ def test_break_even_point_printed_with_one_decimal(measured, expected):
     assert judge_number(measured, "86.9", "micro_bep", "percent") == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "tolerance"),
     [
         ("accuracy", 1.0),
@@ -75,7 +76,7 @@ def test_fractions_are_compared_in_points():
     assert judge_number(0.8842, "0.8842", "micro_f1", "fraction") == "differs"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("printed", "unit", "value", "half_unit"),
     [
         ("77.0", "percent", 77.0, 0.05),
@@ -92,7 +93,7 @@ def test_reading_what_is_printed(printed, unit, value, half_unit):
     assert read.half_unit == pytest.approx(half_unit)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("printed", "unit"),
     [("NA", "percent"), ("", "percent"), ("-", "count"), ("0.01", "power_of_ten"), ("4", "text")],
 )
@@ -125,7 +126,7 @@ def test_powers_of_ten_count_decades():
     assert judge_number(0.0, "10^-3", "regularization", "power_of_ten") == "differs"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("errors", "printed", "expected"),
     [
         (41, "0.762", "above"),  # 23 errors are printed
@@ -147,7 +148,7 @@ def test_large_error_rates_are_judged_in_points():
     assert judge_number(14.3, "13.63", "error_rate", "percent") == "above"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("measured", "expected"),
     [
         (0.5, "reproduced"),

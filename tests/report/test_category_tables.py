@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.loops import for_each
 from textcat.evaluation.measures import ZeroDivision
 from textcat.evaluation.run_measures import EvaluationSettings, measure_all
 from textcat.experiment.run.results_file import encode_results, read_results
@@ -82,13 +83,7 @@ def test_categories_of_more_runs_than_a_page_holds_are_counted() -> None:
     assert not section.index and section.omitted == 5001
 
 
-def test_few_categories_stay_in_one_table() -> None:
-    section = list_category_tables(make_results(30, 1))
-    assert [len(table.rows) for table in section.tables] == [12, 18]
-    assert not section.index and not section.groups
-
-
-@pytest.mark.parametrize("zero_division", [0, 1, "skip"])
+@for_each("zero_division", [0, 1, "skip"])
 def test_shortened_results_read_back_as_they_were(zero_division: ZeroDivision, tmp_path: Any) -> None:
     results = make_results(1200, 2, zero_division)
     text = encode_results(results)
@@ -109,8 +104,3 @@ def test_shortened_results_read_back_as_they_were(zero_division: ZeroDivision, t
 def test_results_of_few_categories_keep_every_column() -> None:
     packed = json.loads(encode_results(make_results(30, 1)))["runs"]["run0"]
     assert {"f1", "tn", "errors"} <= set(packed["by_category"]) and len(packed["certificates"]["gap"]) == 30
-
-
-def test_counts_of_other_documents_are_kept(many: dict[str, Any]) -> None:
-    other = {**many, "corpus": {**many["corpus"], "test_documents": 31}}
-    assert "tn" in json.loads(encode_results(other))["runs"]["run0"]["by_category"]

@@ -10,6 +10,7 @@ import yaml
 from click.testing import CliRunner
 
 import textcat
+from tests.loops import for_each
 from textcat.cli.main import group
 from textcat.corpora import list_corpora
 from textcat.errors import DataNotAvailableError
@@ -34,12 +35,12 @@ def check_entries(text: str) -> list[str]:
     return citations.find_keys(entries)
 
 
-@pytest.mark.parametrize("name", ["textcat", *PAPERS, *list_corpora()])
+@for_each("name", ["textcat", *PAPERS, *list_corpora()])
 def test_each_name_has_an_entry(name: str) -> None:
     assert len(check_entries(citations.cite(name))) == 1
 
 
-@pytest.mark.parametrize("name", list(find_experiment_files()))
+@for_each("name", list(find_experiment_files()))
 def test_an_experiment_cites_each_publication_once(name: str) -> None:
     keys = check_entries(citations.cite(name))
     assert keys[0] == "textcat"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
+from tests.loops import for_each
 from textcat.experiment.run.results_file import read_results
 from textcat.published.check import Deviation, Variant, judge_cells
 from textcat.published.printed_tables import load_all_cells
 from textcat.report.comparison_tables import (
     compare_tables,
-    format_headline_numbers,
     make_compared_table,
     number_notes,
     tables_as_markdown,
@@ -22,7 +20,7 @@ RESULTS = Path(__file__).resolve().parents[2] / "results"
 MADE = sorted(path.parent.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("results.json"))
 
 
-@pytest.mark.parametrize("name", MADE)
+@for_each("name", MADE)
 def test_tables_contain_the_cells_of_the_experiment(name: str) -> None:
     results = read_results(RESULTS / name)
     tables = compare_tables(results)
@@ -75,11 +73,3 @@ def test_a_table_shows_sampling_errors_tolerances_and_contradictions() -> None:
     for text in (shown, without):
         assert "Reproduced within: precision, recall, micro F1, micro BEP: 1 point, close 2." in text
         assert "\u2021: the printed number contradicts others of its paper" in text
-
-
-def test_runs_show_the_interval_of_the_number_that_they_show() -> None:
-    measures = {"micro.f1": 81.25, "accuracy.mean": 90.0, "micro.errors": 7.0}
-    intervals = {"micro.f1": (80.0, 82.0), "accuracy.mean": (89.0, 92.0)}
-    columns = ["micro F1", "accuracy", "errors"]
-    assert format_headline_numbers(measures, columns, intervals) == ["81.2 \u00b11.0", "90.0 \u00b11.5", "7"]
-    assert format_headline_numbers(measures, columns) == ["81.2", "90.0", "7"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from tests.conftest import PROJECT
 from tests.experiment.own_table import table
+from tests.loops import for_each
 from textcat.cli.check_command import check_command
 from textcat.cli.stage_commands import report_command, run_command
 from textcat.corpora.cards import list_corpora, name_copy
@@ -51,7 +51,7 @@ def test_every_pinned_copy_of_a_collection_has_a_name() -> None:
     assert name_copy("reuters21578", "f" * 64) == f"an unknown copy, sha256 {'f' * 16}"
 
 
-@pytest.mark.parametrize(("corpus", "said"), [({}, SGML), ({"fingerprint": NPM_FINGERPRINT}, NPM)])
+@for_each(("corpus", "said"), [({}, SGML), ({"fingerprint": NPM_FINGERPRINT}, NPM)])
 def test_every_table_and_page_names_the_copy(corpus: dict[str, str], said: str, tmp_path: Path) -> None:
     results = committed(**corpus)
     tables = compare_tables(results)
@@ -82,16 +82,6 @@ def test_results_of_another_copy_are_written_beside_the_committed_ones(tmp_path:
     assert (tmp_path / "results" / "mine" / "results.json").is_file()
 
 
-def test_git_ignores_them() -> None:
-    ignored = subprocess.run(
-        ["git", "check-ignore", "results/local/reuters_modapte/results.json"],
-        cwd=PROJECT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if ignored.returncode == 128:
-        pytest.skip(f"not a git checkout: {ignored.stderr}")
-    assert ignored.returncode == 0
-
-
 def test_check_says_that_another_copy_is_not_checked(tmp_path: Path) -> None:
     main = write_results(tmp_path, committed())
     other = write_results(tmp_path / "local", committed(fingerprint=NPM_FINGERPRINT))
@@ -108,13 +98,6 @@ def test_check_says_that_another_copy_is_not_checked(tmp_path: Path) -> None:
         assert "zhang_oles_2001.table3" in done.stdout
     facts = json.loads(invoke(check_command, other, "--json").stdout)
     assert len(facts["unchecked"]) == 1
-
-
-def test_only_other_copies_are_no_results_to_check(tmp_path: Path) -> None:
-    write_results(tmp_path / "local", committed(fingerprint=NPM_FINGERPRINT))
-    done = invoke(check_command, "--results", tmp_path)
-    assert "contains only results of other copies" in str(done.exception)
-    assert f"Name their folder: {tmp_path / 'local'}" in str(done.exception)
 
 
 def test_the_matrix_is_of_one_copy(tmp_path: Path) -> None:

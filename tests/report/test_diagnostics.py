@@ -60,12 +60,6 @@ def test_the_worst_decisions_come_first_and_each_document_once() -> None:
     assert find_worst_decisions(given, wrong, 1) == [MistakeLocation(0, 1, 5.0)]
 
 
-def test_infinite_thresholds_give_no_margin() -> None:
-    given = decided([[-1.0, -2.0]], [[1, 1]])
-    given.thresholds[0] = np.inf
-    assert find_worst_decisions(given, ~given.decisions & given.labels, 5) == [MistakeLocation(0, 1, -2.0)]
-
-
 def test_the_margin_of_a_confusion_is_the_score_difference() -> None:
     given = decided([[3.0, -1.0], [0.5, 0.2], [4.0, 1.0]], [[0, 1], [0, 1], [1, 0]])
     given.decisions[:, 1] = False
@@ -128,17 +122,6 @@ def test_a_model_without_word_weights_says_so(tmp_path: Path) -> None:
     assert "no word weights" in (tmp_path / "report" / "report.html").read_text()
 
 
-def test_a_page_has_curves_mistakes_and_citation(tmp_path: Path) -> None:
-    _, _, results, diagnostics = diagnose_experiment(tmp_path, {"runs": RUNS}, single=True)
-    write_report(tmp_path / "report", results, compare_tables(results), {"train": 1.0}, diagnostics)
-    page = (tmp_path / "report" / "report.html").read_text()
-    assert page.count("<polyline") == 2
-    assert "Worst mistakes" in page
-    assert "@software{textcat," in page
-    assert "mccallum1998eventmodels" in page
-    assert all(run["signature"] in page for run in results["runs"].values())
-
-
 def test_a_page_loads_nothing(tmp_path: Path) -> None:
     _, _, results, diagnostics = diagnose_experiment(tmp_path, {"runs": RUNS})
     write_report(tmp_path / "report", results, compare_tables(results), {}, diagnostics)
@@ -148,13 +131,3 @@ def test_a_page_loads_nothing(tmp_path: Path) -> None:
     assert "url(" not in page
     assert 'src="http' not in page
     assert isinstance(diagnostics, Diagnostics)
-
-
-def test_without_a_weighted_word_the_constant_decides(tmp_path: Path) -> None:
-    lasso = {"learner": "CLG-lasso", "parameters": {"variance": 1e-9}}
-    _, _, results, diagnostics = diagnose_experiment(
-        tmp_path, {"runs": {"lasso": lasso}, "threshold": {"value": -5.0}}
-    )
-    assert all(each.words == () for kind in diagnostics.mistakes.kinds.values() for each in kind)
-    write_report(tmp_path / "report", results, compare_tables(results), {}, diagnostics)
-    assert "the constant decided" in (tmp_path / "report" / "report.html").read_text()

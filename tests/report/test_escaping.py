@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.report.escaping import (
     MOST_LABEL_CHARACTERS,
     escape_figure_label,
@@ -80,7 +80,7 @@ def test_labels_of_figures_are_shown_in_legends(text: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("86.9", "86.9"),

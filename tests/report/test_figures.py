@@ -12,36 +12,17 @@ import pytest
 
 from tests.conftest import PROJECT
 from tests.experiment.own_table import results_of
+from tests.loops import for_each
 from textcat.experiment.run.results_file import read_results
-from textcat.report.figures import plot_largest_categories, save_figure, shorten_coordinates
+from textcat.report.figures import plot_largest_categories, save_figure
 from textcat.report.paper_figures import (
-    plot_bep_by_parameter,
     plot_misclassification_measure,
-    plot_objective_by_steps,
 )
 from textcat.report.writer import draw_figures
 
 
 def run(**measures: float) -> dict[str, Any]:
     return {"title": "", "measures": measures}
-
-
-def test_powers_of_ten_are_not_shown_as_formulas() -> None:
-    results = {"runs": {f"lambda_1e-{k}": run(**{"micro.bep": 80.0 + k}) for k in range(2, 9)}}
-    figure = plot_bep_by_parameter(results, "lambda_", "lambda")
-    figure.canvas.draw()
-    (axes,) = figure.axes
-    texts = [label.get_text() for label in axes.get_xticklabels()]
-    assert {"0.001", "1e-05"} <= set(texts)
-    assert not any("$" in text for text in texts)
-
-
-def test_objectives_are_ordered_by_steps() -> None:
-    names = {"mlr_cg": 0.1, "mlr_cg_020": 0.3, "mlr_cg_100": 0.2, "svm": 0.05}
-    runs = {name: run(**{"category.a.svm_objective": value}) for name, value in names.items()}
-    figure = plot_objective_by_steps({"runs": runs, "corpus": {"train_counts": {"a": 3}}})
-    steps = figure.axes[0].lines[0].get_xdata()
-    assert list(steps) == [20, 100, 200]
 
 
 def test_densities_have_area_one_for_any_bins() -> None:
@@ -59,7 +40,7 @@ def test_densities_have_area_one_for_any_bins() -> None:
     assert (np.asarray(d)[np.asarray(density) > 0] < 0).all()
 
 
-@pytest.mark.parametrize("runs", [1, 7, 12])
+@for_each("runs", [1, 7, 12])
 def test_marks_of_a_category_stay_in_its_row(runs: int) -> None:
     measures = {f"run {k}": {"category.a.f1": 90.0, "category.b.f1": 80.0} for k in range(runs)}
     for line in plot_largest_categories(measures, ["a", "b"]).axes[0].lines:
@@ -80,14 +61,6 @@ def test_any_title_gives_valid_svg_with_its_legend(tmp_path: Path) -> None:
     path = save_figure(plot_largest_categories(measures, ["a\x01"]), tmp_path, "largest")
     texts = [element.text for element in ElementTree.parse(path).iter() if element.tag.endswith("}text")]
     assert {" _hidden", "control", '<b>&"', "$x^2$", "a"} <= {text and text.rstrip() for text in texts}
-
-
-def test_coordinates_are_cut_and_text_is_not() -> None:
-    drawn = (
-        b'<use x="201.493152" y="-3.7777" transform="scale(0.015625)"/><text>84.12345 &lt; 90.98765</text>'
-    )
-    short = b'<use x="201.49" y="-3.77" transform="scale(0.015625)"/><text>84.12345 &lt; 90.98765</text>'
-    assert shorten_coordinates(drawn) == short
 
 
 @pytest.mark.parametrize("label", ["category name " * 8, "W" * 110, "\N{CJK UNIFIED IDEOGRAPH-6F22}" * 110])

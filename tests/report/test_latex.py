@@ -15,7 +15,6 @@ from tests.experiment.own_table import results_of
 from textcat.published.check import CellVerdict, judge_cells
 from textcat.published.printed_tables import load_all_cells
 from textcat.report.comparison_tables import ComparedTable, compare_tables, table_as_text
-from textcat.report.escaping import format_latex_number
 from textcat.report.writer import as_latex, write_report
 
 NAMES = [
@@ -91,14 +90,6 @@ def test_latex_compiles(results: dict[str, Any], tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout[-2000:]
 
 
-@pytest.mark.parametrize(
-    ("number", "written"),
-    [("86.9", "86.9"), ("-0.5", "$-0.5$"), ("10^-3", "$10^{-3}$"), ("-", "--"), ("about 90", "about 90")],
-)
-def test_numbers_are_formatted_for_latex(number: str, written: str) -> None:
-    assert format_latex_number(number) == written
-
-
 def test_markdown_keeps_its_columns(results: dict[str, Any], tmp_path: Path) -> None:
     for line in table_as_text(table()).splitlines():
         assert len(re.findall(r"(?<!\\)\|", line)) == 6, line
@@ -106,10 +97,3 @@ def test_markdown_keeps_its_columns(results: dict[str, Any], tmp_path: Path) -> 
     lines = [line for line in (tmp_path / "table.md").read_text().splitlines() if line.startswith("|")]
     assert len(lines) == len(NAMES) + 2
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
-
-
-def test_an_experiment_without_published_tables_has_its_runs(results: dict[str, Any], tmp_path: Path) -> None:
-    write_report(tmp_path, results, compare_tables(results), {})
-    text = (tmp_path / "table.tex").read_text()
-    assert r"\caption{A \& B\_1}" in text
-    assert r"\label{tab:small.runs}" in text

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.experiment.own_table import results_of
+from tests.loops import for_each
 from textcat.published.check import judge_cells
 from textcat.published.claims import load_claims
 from textcat.published.printed_tables import load_all_cells
-from textcat.report.comparison_tables import compare_tables, format_cell, make_compared_table
+from textcat.report.comparison_tables import format_cell, make_compared_table
 from textcat.report.matrix import write_matrix
-from textcat.report.writer import draw_figures, write_report
+from textcat.report.writer import draw_figures
 
 
 def test_without_any_results_every_cell_and_claim_is_listed_as_not_run(tmp_path: Path) -> None:
@@ -64,11 +63,6 @@ def test_cells_without_a_number_or_a_judgement_have_no_sign() -> None:
     assert format_cell(missing) == "- (88.6) \u2020"
 
 
-def test_the_json_has_no_seconds(tmp_path: Path) -> None:
-    write_matrix(tmp_path, {})
-    assert "seconds" not in json.loads((tmp_path / "reproduction.json").read_text())["tables"][0]
-
-
 def test_the_json_has_every_cell_and_claim_and_no_text_twice(tmp_path: Path) -> None:
     matrix = write_matrix(tmp_path, {})
     text = (tmp_path / "reproduction.json").read_text()
@@ -93,19 +87,9 @@ def test_the_json_has_every_cell_and_claim_and_no_text_twice(tmp_path: Path) -> 
         assert text.count(json.dumps(reason)) == 1
 
 
-@pytest.mark.parametrize("figure", ["zhang_oles_2001.figure4", "gao_2003.figure2", "genkin_2004.figure1"])
+@for_each("figure", ["zhang_oles_2001.figure4", "gao_2003.figure2", "genkin_2004.figure1"])
 def test_figures_are_reproducible_as_svg_and_png(figure: str, tmp_path: Path) -> None:
     results = results_of(tmp_path, {"figures": [figure], "runs": {"run": {"learner": "naive_bayes"}}})
     drawn = [draw_figures(tmp_path / place, results)[0].svg for place in ("one", "other")]
     assert drawn[0] == drawn[1]
     assert (tmp_path / "one" / f"{figure.replace('.', '_')}.png").read_bytes()[:4] == b"\x89PNG"
-
-
-def test_a_report_has_its_files(tmp_path: Path) -> None:
-    results = results_of(tmp_path, {"runs": {"run": {"learner": "naive_bayes", "title": "<b>&"}}})
-    write_report(tmp_path / "report", results, compare_tables(results), {"train": 1.0})
-    page = (tmp_path / "report" / "report.html").read_text()
-    assert "<b>&" not in page
-    assert all(
-        (tmp_path / "report" / name).stat().st_size for name in ("table.md", "table.csv", "report.html")
-    )

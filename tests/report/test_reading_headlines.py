@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.loops import for_each
 from textcat.experiment.run.multiverse import FORMAT
-from textcat.experiment.run.reading_plan import ReadableExperiment
 from textcat.published.check import CellVerdict, Deviation, Variant, judge_cells
 from textcat.published.printed_tables import load_all_cells
-from textcat.published.readings import Answers, load_readings
+from textcat.published.readings import load_readings
 from textcat.published.verdicts import read_printed
-from textcat.report import reading_headlines
 from textcat.report.comparison_tables import format_cell, make_compared_table, number_notes
 from textcat.report.reading_headlines import (
-    describe_choices,
     describe_readings,
-    find_answers,
     read_multiverses,
     summarize_by_reading,
 )
 from textcat.report.strips import HALF_HEIGHT, make_strip
-from textcat.yaml_reader import YamlSource
 
 CELLS = {cell.id: cell for cell in load_all_cells()}
 BEP = [cell for cell in CELLS.values() if cell.table_id == "zhang_oles_2001.table2" and cell.row == "BEP"]
@@ -85,28 +78,6 @@ def test_readings_under_other_options_are_not_counted(tmp_path: Path) -> None:
     assert read_multiverses(tmp_path) == {}
 
 
-def test_a_table_says_which_reading_it_is_and_what_is_least_certain(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert describe_choices(["an experiment of a user"]) == ""
-    readings = load_readings("zhang_oles_2001")
-    literal = ReadableExperiment.load("reuters_modapte", readings)
-    made = literal.apply({"title": "doubled", "stemming": "none"}).model_dump(mode="json")
-    patched = replace(literal, source=YamlSource(made))
-    answers = Answers(
-        reconstructed={"title": "doubled", "scope": "common_threshold"},
-        certainty={"title": 0.93, "scope": 1.0},
-    )
-    monkeypatch.setattr(ReadableExperiment, "load", lambda *_: patched)
-    monkeypatch.setattr(reading_headlines, "load_answers", lambda: {"zhang_oles_2001": answers})
-    monkeypatch.setattr(
-        reading_headlines, "find_reading", lambda *_: {**readings.literal, **answers.reconstructed}
-    )
-    monkeypatch.setattr(reading_headlines, "find_answers", find_answers.__wrapped__)
-    assert describe_choices(["reuters_modapte"]) == (
-        "Reading: reconstructed from the paper's printed numbers; least certain answer: title doubled "
-        "(93 % of resamples). Answered otherwise here: scope, stemming."
-    )
-
-
 def test_a_strip_has_a_column_for_each_cell_with_its_range() -> None:
     entries = judge({cell.id: -2.0 for cell in BEP})
     strip = make_strip(entries, {name: tuple(cell["range"]) for name, cell in summarize_bep().items()})
@@ -127,7 +98,7 @@ def test_a_strip_without_readings_has_no_ranges_and_without_numbers_there_is_non
     assert make_strip(judge_cells({}, BEP, {}), {}) is None
 
 
-@pytest.mark.parametrize("measured", [0.0, -9.0])
+@for_each("measured", [0.0, -9.0])
 def test_a_miss_has_the_number_of_its_note_and_other_cells_have_none(measured: float) -> None:
     why = Deviation(
         cells="zhang_oles_2001.table2[BEP][*]", reason="why", evidence=(Variant(variant="v", figures={}),)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.conftest import PROJECT
 from tests.experiment.own_table import carried_out
+from tests.loops import for_each
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.results_file import read_results
 from textcat.report.comparison_tables import choose_headline_columns, format_headline_numbers, runs_as_text
@@ -45,9 +44,7 @@ def test_other_experiments_have_every_column(tmp_path: Path) -> None:
     assert {"micro P", "micro R", "micro F1", "BEP", "errors"} <= set(choose_headline_columns(several))
 
 
-@pytest.mark.parametrize(
-    "name", ["zhang_oles_2001/table5_webkb", "genkin_2004/table5", "genkin_2004/figure2"]
-)
+@for_each("name", ["zhang_oles_2001/table5_webkb", "genkin_2004/table5", "genkin_2004/figure2"])
 def test_tables_of_the_papers_keep_their_columns(name: str) -> None:
     folder = PROJECT / "results" / name
     results = read_results(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import get_args
 
 import numpy as np
@@ -12,12 +11,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.sparse import csr_array
 
+from tests.loops import for_each
 from textcat.selection import (
     SelectionScope,
     SelectionSettings,
     pool_scores,
     score_features,
-    select_above_common_threshold,
     select_best,
     select_features,
 )
@@ -43,12 +42,7 @@ def test_best_is_the_head_of_a_stable_sort(
         assert np.flatnonzero(mask[:, category]).tolist() == sorted(head)
 
 
-def test_equal_scores_go_to_the_earlier_term() -> None:
-    mask = select_best(np.array([[1.0], [2.0], [1.0], [1.0]]), np.ones(4, dtype=bool), 2)
-    assert mask[:, 0].tolist() == [True, True, False, False]
-
-
-@pytest.mark.parametrize("scope", ["category", "sum"])
+@for_each("scope", ["category", "sum"])
 def test_equal_scores_can_go_to_the_later_term(scope: SelectionScope) -> None:
     twice = csr_array(np.array([[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]], dtype=float))
     settings = {"score": "chi_square", "features": 2, "scope": scope}
@@ -62,74 +56,13 @@ def test_equal_scores_can_go_to_the_later_term(scope: SelectionScope) -> None:
     assert kept == [[0, 1], [2, 3]]
 
 
-def test_each_category_has_its_own_features() -> None:
-    mask = select_features(X, Y, SelectionSettings(score="chi_square", features=1))
-    assert [np.flatnonzero(mask[:, k]).tolist() for k in range(2)] == [[0], [3]]
-
-
-@pytest.mark.parametrize("scope", ["max", "mean", "weighted_mean", "sum"])
-def test_pooled_features_are_the_same_for_every_category(scope: SelectionScope) -> None:
-    mask = select_features(X, Y, SelectionSettings(score="chi_square", features=2, scope=scope))
-    scores = score_features("chi_square", X, Y)
-    weights = Y.sum(axis=0) / Y.sum()
-    pooled = {
-        "max": scores.max(axis=1),
-        "mean": scores.mean(axis=1),
-        "weighted_mean": scores @ weights,
-        "sum": scores.sum(axis=1),
-    }[scope]
-    np.testing.assert_allclose(pool_scores(scores, scope, Y.sum(axis=0).astype(float)), pooled)
-    assert (mask[:, 0] == mask[:, 1]).all()
-    assert np.flatnonzero(mask[:, 0]).tolist() == sorted(np.argsort(-pooled, kind="stable")[:2])
-
-
-def test_rare_terms_are_no_candidates() -> None:
-    everything = select_features(X, Y, SelectionSettings(minimum_documents=2))
-    assert everything[:, 0].tolist() == [True, False, True, False, True]
-    best_one = select_features(X, Y, SelectionSettings(score="chi_square", features=1, minimum_documents=2))
-    # Term 3 is the best one but in a single document; terms 0 and 2 are equal, so the earlier one is kept.
-    assert np.flatnonzero(best_one[:, 1]).tolist() == [0]
-
-
-def test_more_features_than_there_are_keep_all_candidates() -> None:
-    assert select_features(X, Y, SelectionSettings(features=1000)).all()
-
-
-def test_more_features_contain_fewer() -> None:
-    masks = [
-        select_features(X, Y, SelectionSettings(score="information_gain", features=k)) for k in range(1, 6)
-    ]
-    for fewer, more in pairwise(masks):
-        assert (fewer <= more).all()
-        assert (more.sum(axis=0) == fewer.sum(axis=0) + 1).all()
-
-
-@pytest.mark.parametrize("wrong", [{"features": 0}, {"score": "gini"}, {"scope": "median"}, {"featurs": 3}])
+@for_each("wrong", [{"features": 0}, {"score": "gini"}, {"scope": "median"}, {"featurs": 3}])
 def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         SelectionSettings.model_validate(wrong)
 
 
-def test_a_common_threshold_keeps_what_reaches_it() -> None:
-    rng = np.random.default_rng(5)
-    scores = rng.random((40, 6))
-    candidates = rng.random(40) < 0.8
-    for features in (1, 7, 20):
-        mask = select_above_common_threshold(scores, candidates, features)
-        assert mask.any(axis=1).sum() == features
-        assert not mask[~candidates].any()
-        assert scores[mask].min() > np.where(mask | ~candidates[:, None], -1.0, scores).max()
-
-
-def test_a_common_threshold_above_all_features_keeps_all_candidates() -> None:
-    candidates = np.array([True, False, True])
-    assert np.array_equal(
-        select_above_common_threshold(np.ones((3, 2)), candidates, 5),
-        np.repeat(candidates[:, None], 2, axis=1),
-    )
-
-
-@pytest.mark.parametrize("scope", ["category", "common", "max", "sum"])
+@for_each("scope", ["category", "common", "max", "sum"])
 def test_a_dictionary_of_positive_documents_holds_no_other_term(scope: SelectionScope) -> None:
     own = (X.toarray().T @ Y) > 0
     for features in (1, 2, 3):
@@ -149,11 +82,6 @@ def test_a_dictionary_of_positive_documents_gives_a_category_its_best_own_terms(
         assert np.flatnonzero(mask[:, category]).tolist() == sorted(best)
     # The term of index 3 tells category 0 from the rest by its absence.
     assert select_features(X, Y, SelectionSettings(features=5))[3, 0]
-
-
-def test_the_default_candidates_are_not_written_into_recipes() -> None:
-    assert "candidates" not in SelectionSettings().model_dump(mode="json")
-    assert SelectionSettings(candidates="positive").model_dump(mode="json")["candidates"] == "positive"
 
 
 def choose_by_hand(dense, labels, settings: SelectionSettings) -> list[set[int]]:
@@ -212,19 +140,6 @@ def test_every_combination_of_settings_chooses_as_by_hand(candidates, scope, see
     )
     mask = select_features(csr_array(dense), labels, chosen)
     assert [set(np.flatnonzero(mask[:, k])) for k in range(4)] == choose_by_hand(dense, labels, chosen)
-
-
-def test_as_many_features_as_candidates_keep_all_of_them() -> None:
-    """At the number of candidates a common threshold keeps every candidate for every category."""
-    scores = np.array([[3.0, 0.0], [1.0, 2.0], [5.0, 4.0]])
-    candidates = np.array([True, True, False])
-    kept = select_above_common_threshold(scores, candidates, 2)
-    assert kept.tolist() == [[True, True], [True, True], [False, False]]
-    assert select_above_common_threshold(scores, candidates, 1).tolist() == [
-        [True, False],
-        [False, False],
-        [False, False],
-    ]
 
 
 def test_weights_of_categories_without_documents_are_zero() -> None:

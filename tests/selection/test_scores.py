@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.feature_selection import mutual_info_classif
 
+from tests.loops import for_each
 from textcat.selection import SCORES, score_features
 
 NAMES = tuple(SCORES)
@@ -91,7 +92,7 @@ def test_order_of_documents_terms_and_categories_moves_nothing_but_places(name: 
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_terms_beyond_one_block_are_scored_alike(name: str) -> None:
     X, Y = random_problem(3, 30, 5000, 3)
     whole = score_features(name, X, Y)
@@ -100,7 +101,7 @@ def test_terms_beyond_one_block_are_scored_alike(name: str) -> None:
         np.testing.assert_allclose(whole[[term]], alone, rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_limits_give_zero_and_never_nan(name: str) -> None:
     everywhere, nowhere = np.ones(4), np.zeros(4)
     some = np.array([1.0, 0.0, 1.0, 0.0])
@@ -119,13 +120,6 @@ def test_stored_zeros_are_absent_terms() -> None:
     Y = np.array([[True], [False], [False]])
     assert score_features("document_frequency", X, Y).tolist() == [[1.0]]
     assert X.nnz == 2
-
-
-def test_rates_of_bi_normal_separation_are_clipped() -> None:
-    X, Y = csr_array(np.array([[1.0], [0.0]])), np.array([[True], [False]])
-    assert score_features("bi_normal_separation", X, Y)[0, 0] == pytest.approx(
-        2 * NormalDist().inv_cdf(0.9995)
-    )
 
 
 def test_only_zero_rates_of_bi_normal_separation_can_be_moved() -> None:

@@ -106,15 +106,6 @@ def test_ignored_text_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> Non
 
 
 @pytest.mark.parametrize(
-    ("row", "fields"),
-    [(b'{"text": "a"}\n', ("title", "body")), (b'{"title": "a", "text": "b"}\n', ("text",))],
-)
-def test_text_that_is_read_is_not_warned_of(caplog: pytest.LogCaptureFixture, row: bytes, fields) -> None:
-    assert [list(d.fields) for d in read_documents([row], "jsonl", "new", fields)] == [[fields[-1]]]
-    assert not caplog.messages
-
-
-@pytest.mark.parametrize(
     ("name", "first", "what"),
     [
         ("d.json", b'[{"text": "a"},\n', "cannot read a JSON list"),

@@ -8,10 +8,8 @@ import pty
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -35,11 +33,6 @@ def explain(*arguments: str) -> str:
     if result.exception:
         raise result.exception
     return result.output
-
-
-def test_the_strongest_words_of_a_category(model: str) -> None:
-    facts = json.loads(explain(model, "-c", "grain", "--json", "-n", "1"))[0]
-    assert (facts["for"], facts["against"]) == ({"wheat": 2.0}, {"rate": -0.5})
 
 
 @pytest.mark.parametrize("line", ['{"id": "7", "title": "", "body": "wheat"}', "id,title,body\n7,,wheat"])
@@ -185,14 +178,3 @@ def test_a_category_below_its_threshold_is_said_to_be_given(tmp_path: Path) -> N
         "scores": {'ships "100%"': -0.75},
     }
     assert "at_least_one" not in lines[1]
-
-
-def test_without_any_finite_threshold_no_category_is_given() -> None:
-    rule = small_model(threshold={"rule": "scut", "at_least_one": True}).decision_rule
-    never = replace(rule, thresholds=np.full(2, np.inf))
-    assert not never.find_documents_below(np.zeros((3, 2))).any()
-    assert rule.find_documents_below(np.array([[-1.0, 0.0], [0.0, 0.0], [-1.0, 0.25]])).tolist() == [
-        True,
-        False,
-        False,
-    ]

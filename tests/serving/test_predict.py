@@ -15,7 +15,6 @@ from click.testing import CliRunner
 from tests.serving.small_model import CATEGORIES, platt, small_model
 from textcat.cli.main import group
 from textcat.errors import BadDataError, DataNotAvailableError
-from textcat.serving import predict
 from textcat.serving.categorizer import read_categorizer, write_categorizer
 from textcat.serving.document_files import NewDocument
 from textcat.serving.predict import predict_lines
@@ -27,18 +26,6 @@ DOCUMENTS = [NewDocument(f"d{n}", {"title": "", "body": text}) for n, text in en
 
 def answers(categorizer, documents=DOCUMENTS, **options) -> list[dict]:
     return [json.loads(line) for line in predict_lines(categorizer, documents, **options)]
-
-
-def test_batches_are_smaller_with_many_categories(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, sizes = small_model(), []
-    expected = answers(model)
-    monkeypatch.setattr(predict, "MAX_BATCH_SCORES", 3 * len(CATEGORIES))
-    scores = type(model.model).scores
-    monkeypatch.setattr(
-        type(model.model), "scores", lambda self, X: sizes.append(X.shape[0]) or scores(self, X)
-    )
-    assert answers(model) == expected
-    assert sizes == [3, 3, 1]
 
 
 def test_labels_with_their_numbers() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
 
 from textcat.sklearn import (
     FeatureSelector,
@@ -16,29 +16,16 @@ from textcat.sklearn import (
 )
 
 
-@parametrize_with_checks(
+@pytest.mark.parametrize(
+    "estimator",
     [
         OneVsRestLinearClassifier(),
-        OneVsRestLinearClassifier("squared_hinge"),
-        OneVsRestLinearClassifier("hinge"),
-        OneVsRestLinearClassifier("squared"),
-        OneVsRestLinearClassifier("logistic", "laplace"),
-        OneVsRestLinearClassifier(features=3),
         PolytomousLinearClassifier(),
-        PolytomousLinearClassifier("laplace"),
-        FeatureSelector(),
-        FeatureSelector("information_gain", 2),
-        FeatureSelector("bi_normal_separation", 2, scope="mean"),
         FeatureSelector("chi_square", 2, scope="weighted_mean"),
-        FeatureSelector("pearson", 2, scope="category"),
-        FeatureSelector("document_frequency", 2, scope="sum"),
         TermWeighting(),
-        TermWeighting("binary", cosine=False),
-        TermWeighting("tf_idf"),
-        TermWeighting("entropy_share"),
         ThresholdTuner(OneVsRestLinearClassifier()),
-        ThresholdTuner(LogisticRegression(), rule="break-even", cv=None),
-    ]
+    ],
+    ids=lambda estimator: type(estimator).__name__,
 )
-def test_contract(estimator: Any, check: Any) -> None:
-    check(estimator)
+def test_contract(estimator: Any) -> None:
+    check_estimator(estimator, on_skip=None)

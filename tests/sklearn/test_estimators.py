@@ -15,12 +15,12 @@ import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.learners.softmax import fit_softmax
 from textcat.linear import fit
@@ -36,7 +36,6 @@ from textcat.sklearn import (
 from textcat.text.counting import count_terms
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer, VectorSettings
-from textcat.thresholds.rules import ThresholdSettings, set_thresholds
 
 
 def topics(documents: int = 240, seed: int = 0) -> tuple[sp.csr_matrix, np.ndarray[Any, Any]]:
@@ -58,8 +57,8 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.parametrize("algorithm", ["fast", "column", "row", "conjugate_gradient"])
-@pytest.mark.parametrize("C", [0.1, 10.0])
+@for_each("algorithm", ["fast", "column", "row", "conjugate_gradient"])
+@for_each("C", [0.1, 10.0])
 def test_the_numbers_are_those_of_fit(algorithm: str, C: float) -> None:
     ours = OneVsRestLinearClassifier(algorithm=algorithm, C=C, tol=1e-6).fit(X, Y)
     model = fit(X, Y, lam=lam_from_c(C, len(Y)), algorithm=algorithm, tol=1e-6)
@@ -69,23 +68,7 @@ def test_the_numbers_are_those_of_fit(algorithm: str, C: float) -> None:
     assert ours.certificate_[0].objective == model.certificate[0].objective
 
 
-def test_features_of_each_category_are_those_of_select() -> None:
-    ours = OneVsRestLinearClassifier("squared_hinge", features=7, rank_by="chi_square").fit(X, Y)
-    mask = select_features(sp.csr_array(X), Y > 0, SelectionSettings(score="chi_square", features=7))
-    assert np.array_equal(ours.coef_.T != 0, mask)
-    model = fit(
-        X,
-        Y,
-        "squared_hinge",
-        lam=lam_from_c(1.0, len(Y)),
-        algorithm="conjugate_gradient",
-        tol=1e-12,
-        mask=mask,
-    )
-    assert np.array_equal(ours.coef_, model.coef.T)
-
-
-@pytest.mark.parametrize("prior", ["gaussian", "laplace"])
+@for_each("prior", ["gaussian", "laplace"])
 def test_the_numbers_are_those_of_fit_softmax(prior: Any) -> None:
     ours = PolytomousLinearClassifier(prior, C=3.0, tol=1e-9).fit(X, ONE)
     labels = np.arange(4) == ONE[:, None]
@@ -103,9 +86,7 @@ def test_weights_are_repeated_documents_for_the_softmax_too() -> None:
     assert weighted.certificate_.gap < 1e-9
 
 
-@pytest.mark.parametrize(
-    "weighting", ["binary", "tf", "log_tf", "tf_idf", "log_tf_idf", "entropy_share", "bm25"]
-)
+@for_each("weighting", ["binary", "tf", "log_tf", "tf_idf", "log_tf_idf", "entropy_share", "bm25"])
 def test_weights_of_terms_are_those_of_the_vectorizer(weighting: Any) -> None:
     documents = [_document(k, text) for k, text in enumerate(["a b b c", "b c c d", "a a a e", "d"])]
     counted = count_terms(documents, TextSettings(fields=("body",)))
@@ -122,7 +103,7 @@ def _document(number: int, text: str) -> Any:
     return Document(str(number), {"body": text}, (), "train")
 
 
-@pytest.mark.parametrize("rank_by", ["gini_gain", "information_gain", "bi_normal_separation", "pearson"])
+@for_each("rank_by", ["gini_gain", "information_gain", "bi_normal_separation", "pearson"])
 def test_selected_features_are_those_of_select(rank_by: Any) -> None:
     ours = FeatureSelector(rank_by, 12, scope="mean").fit(X, Y)
     mask = select_features(
@@ -132,24 +113,9 @@ def test_selected_features_are_those_of_select(rank_by: Any) -> None:
     assert np.array_equal(ours.transform(X).toarray(), X.toarray()[:, mask[:, 0]])
 
 
-def test_tuned_thresholds_are_those_of_the_held_out_scores() -> None:
-    tuner = ThresholdTuner(OneVsRestLinearClassifier(), criterion="f1", cv=3).fit(X, Y)
-    scores = np.empty(Y.shape)
-    from sklearn.model_selection import KFold
-
-    for kept, held in KFold(3, shuffle=True, random_state=0).split(Y):
-        scores[held] = OneVsRestLinearClassifier().fit(X[kept], Y[kept]).decision_function(X[held])
-    expected = set_thresholds(ThresholdSettings(rule="tuned", criterion="f1"), scores, Y > 0)
-    assert np.array_equal(tuner.thresholds_, expected)
-    accepted = tuner.estimator_.decision_function(X) >= expected
-    assert np.array_equal(tuner.predict(X), accepted.astype(int))
-
-
-@pytest.mark.parametrize(
-    "rule", ["tuned", "scut", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1", "default"]
-)
-@pytest.mark.parametrize("inner", [OneVsRestLinearClassifier(), RandomForestClassifier(20, random_state=0)])
-@pytest.mark.parametrize("cv", [5, None])
+@for_each("rule", ["tuned", "scut", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1", "default"])
+@for_each("inner", [OneVsRestLinearClassifier(), RandomForestClassifier(20, random_state=0)])
+@for_each("cv", [5, None])
 def test_every_rule_with_any_scores(rule: str, inner: Any, cv: int | None) -> None:
     predicted = ThresholdTuner(inner, rule=rule, cv=cv).fit(X, Y).predict(X)
     assert predicted.shape == Y.shape
@@ -201,7 +167,7 @@ def test_pandas_in_and_pandas_out() -> None:
     assert ThresholdTuner(model, cv=2).fit(frame, labels).predict(frame).shape == Y.shape
 
 
-@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix, sp.coo_array, sp.lil_matrix, np.asarray])
+@for_each("kind", [sp.csr_array, sp.csc_matrix, sp.coo_array, sp.lil_matrix, np.asarray])
 def test_any_matrix_gives_the_same(kind: Any) -> None:
     given = kind(X.toarray())
     expected = OneVsRestLinearClassifier().fit(X, Y).decision_function(X)
@@ -210,7 +176,7 @@ def test_any_matrix_gives_the_same(kind: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
+@for_each("estimator", ESTIMATORS)
 def test_clones_and_pickles(estimator: Any) -> None:
     labels = ONE if isinstance(estimator, PolytomousLinearClassifier) else Y
     fitted = clone(estimator).fit(X, labels)
@@ -225,20 +191,7 @@ def test_clones_and_pickles(estimator: Any) -> None:
         )
 
 
-def test_a_pipeline_from_texts_to_labels() -> None:
-    texts = ["wheat and maize", "maize prices", "gold mine", "gold and silver"] * 5
-    model = make_pipeline(CountVectorizer(), TermWeighting(), PolytomousLinearClassifier())
-    model.fit(texts, ["grain", "grain", "metal", "metal"] * 5)
-    assert model.predict(["maize", "silver"]).tolist() == ["grain", "metal"]
-
-
-def test_probabilities_only_where_the_loss_has_them() -> None:
-    assert not hasattr(OneVsRestLinearClassifier("hinge"), "predict_proba")
-    chances = OneVsRestLinearClassifier().fit(X, Y).predict_proba(X)
-    assert chances.shape == Y.shape
-
-
-@pytest.mark.parametrize(
+@for_each(
     ("estimator", "message"),
     [
         (OneVsRestLinearClassifier("hinge", "laplace"), "hinge loss has a corner"),
@@ -248,7 +201,6 @@ def test_probabilities_only_where_the_loss_has_them() -> None:
         (FeatureSelector("luck"), "score='luck'"),
         (ThresholdTuner(OneVsRestLinearClassifier(), rule="luck"), "rule='luck'"),
     ],
-    ids=lambda each: str(each)[:40],
 )
 def test_impossible_parameters_are_value_errors_in_one_line(estimator: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("(", r"\(")) as caught:

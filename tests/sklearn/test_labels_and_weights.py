@@ -15,6 +15,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.utils.class_weight import compute_sample_weight
 
+from tests.loops import for_each
 from textcat.linear import Prior, fit
 from textcat.linear.regularization import lam_from_c
 from textcat.sklearn import (
@@ -27,8 +28,6 @@ from textcat.sklearn import (
 from textcat.sklearn.validation import (
     check_sample_weights,
     compute_class_weights,
-    convert_cost,
-    format_predictions,
     read_labels,
 )
 from textcat.thresholds.rules import ThresholdSettings, find_expected_f1_thresholds, set_thresholds
@@ -42,7 +41,7 @@ TARGETS = {"binary": TWO, "multiclass": THREE, "multilabel": SEVERAL}
 CLASSIFIERS = [OneVsRestLinearClassifier(), PolytomousLinearClassifier()]
 
 
-@pytest.mark.parametrize("kind", TARGETS)
+@for_each("kind", TARGETS)
 def test_labels_are_read_as_columns_of_classes(kind: Any) -> None:
     found = read_labels(TARGETS[kind])
     assert found.kind == kind
@@ -58,7 +57,7 @@ def test_labels_are_read_as_columns_of_classes(kind: Any) -> None:
     assert found.columns.shape[1] == (1 if kind == "binary" else 3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("y", "message"),
     [
         (["a", "a"], "only one class"),
@@ -101,8 +100,8 @@ def test_scores_probabilities_and_predictions_agree(classifier: Any, kind: str) 
         np.testing.assert_allclose(np.exp(fitted.predict_log_proba(X)), chances)
 
 
-@pytest.mark.parametrize("kind", ["binary", "multiclass"])
-@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda each: type(each).__name__)
+@for_each("kind", ["binary", "multiclass"])
+@for_each("classifier", CLASSIFIERS)
 def test_a_document_of_weight_zero_is_as_if_it_were_not_there(classifier: Any, kind: str) -> None:
     y, weights = TARGETS[kind], np.where(np.arange(60) % 4, 1.0, 0.0)
     kept = weights > 0
@@ -144,7 +143,7 @@ def test_class_weights_are_by_name_and_default_to_one() -> None:
             compute_class_weights(wrong, labels, None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("weights", "message"),
     [
         ([1.0], "1D"),
@@ -161,28 +160,8 @@ def test_weights_that_are_none_are_refused(weights: Any, message: str) -> None:
         check_sample_weights(weights, 2)
 
 
-@pytest.mark.parametrize("prior", ["gaussian", "laplace", "none", "jeffreys"])
-def test_a_cost_becomes_the_strength_of_its_prior(prior: str) -> None:
-    """Priors without a strength take the conversion of the Gaussian one."""
-    expected = lam_from_c(2.0, 50, "laplace" if prior == "laplace" else "gaussian")
-    assert convert_cost(2.0, 50, prior) == expected
-    for wrong in (0, -1.0, np.nan):
-        with pytest.raises(ValueError, match="C must be above 0"):
-            convert_cost(wrong, 50, prior)
-
-
-def test_predictions_have_the_form_of_the_labels() -> None:
-    accepted = np.array([[True], [False]])
-    classes = np.array(["no", "yes"])
-    assert format_predictions("binary", classes, accepted, accepted * 1.0).tolist() == ["yes", "no"]
-    scores = np.array([[0.1, 0.3, 0.3], [-3.0, -2.0, -4.0]])
-    letters = np.array(["a", "b", "c"])
-    assert format_predictions("multiclass", letters, scores > 0, scores).tolist() == ["b", "b"]
-    assert format_predictions("multilabel", letters, scores > 0.2, scores).tolist() == [[0, 1, 1], [0, 0, 0]]
-
-
-@pytest.mark.parametrize("features", [3, 100, "all"])
-@pytest.mark.parametrize("scope", ["category", "common", "max"])
+@for_each("features", [3, 100, "all"])
+@for_each("scope", ["category", "common", "max"])
 def test_a_category_has_weights_only_for_its_own_features(features: Any, scope: str) -> None:
     fitted = OneVsRestLinearClassifier("squared_hinge", features=features, scope=scope).fit(X, SEVERAL)
     selector = FeatureSelector(features=features, scope=scope).fit(X, SEVERAL)
@@ -191,7 +170,7 @@ def test_a_category_has_weights_only_for_its_own_features(features: Any, scope: 
     assert np.array_equal(selector.get_support(), selector.mask_.any(axis=1))
 
 
-@pytest.mark.parametrize("algorithm", ["fast", "column", "row", "conjugate_gradient"])
+@for_each("algorithm", ["fast", "column", "row", "conjugate_gradient"])
 def test_every_algorithm_reaches_the_optimum_of_scikit_learn(algorithm: str) -> None:
     """With a penalized constant feature, appended here to the documents of the peer."""
     fitted = OneVsRestLinearClassifier(algorithm=algorithm, C=2.0, tol=1e-10, max_passes=20_000).fit(X, TWO)
@@ -201,7 +180,7 @@ def test_every_algorithm_reaches_the_optimum_of_scikit_learn(algorithm: str) -> 
     np.testing.assert_allclose(ours, peer.coef_[0], atol=2e-4)
 
 
-@pytest.mark.parametrize("cv", [3, KFold(4), ShuffleSplit(2, random_state=1)], ids=str)
+@for_each("cv", [3, KFold(4), ShuffleSplit(2, random_state=1)])
 def test_thresholds_are_tuned_on_the_documents_that_a_split_holds_out(cv: Any) -> None:
     """A document that no split holds out is not tuned on."""
     tuner = ThresholdTuner(OneVsRestLinearClassifier(), cv=cv).fit(X, SEVERAL)
@@ -215,7 +194,7 @@ def test_thresholds_are_tuned_on_the_documents_that_a_split_holds_out(cv: Any) -
     assert np.array_equal(tuner.decision_function(X) >= 0, tuner.predict(X) > 0)
 
 
-@pytest.mark.parametrize("rule", ["tuned", "break-even", "default"])
+@for_each("rule", ["tuned", "break-even", "default"])
 def test_two_classes_have_one_threshold(rule: str) -> None:
     tuner = ThresholdTuner(OneVsRestLinearClassifier(), rule=rule, value=0.25).fit(X, TWO)
     assert tuner.thresholds_.shape == (1,)
@@ -226,8 +205,8 @@ def test_two_classes_have_one_threshold(rule: str) -> None:
         ThresholdTuner(OneVsRestLinearClassifier()).fit(X, THREE)
 
 
-@pytest.mark.parametrize("cv", [None, 3])
-@pytest.mark.parametrize("labels", [2, 3])
+@for_each("cv", [None, 3])
+@for_each("labels", [2, 3])
 def test_labels_of_an_estimator_with_probabilities_only_have_thresholds_of_their_own(
     labels: int, cv: int | None
 ) -> None:
@@ -244,11 +223,6 @@ def test_labels_of_an_estimator_with_probabilities_only_have_thresholds_of_their
         assert np.array_equal(tuner.predict(X)[:, column], expected.predict(X))
 
 
-def test_any_whole_number_of_folds_is_that_number() -> None:
-    plain, numpy = (ThresholdTuner(LogisticRegression(), cv=cv).fit(X, TWO) for cv in (4, np.int64(4)))
-    assert plain.thresholds_ == numpy.thresholds_
-
-
 def test_a_document_of_weight_zero_moves_no_threshold() -> None:
     weights = np.where(np.arange(60) % 3, 1.0, 0.0)
     kept = weights > 0
@@ -258,7 +232,7 @@ def test_a_document_of_weight_zero_moves_no_threshold() -> None:
     assert np.array_equal(with_zero, without)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix, sp.csr_array, sp.csc_array])
+@for_each("kind", [np.asarray, sp.csr_matrix, sp.csr_array, sp.csc_array])
 def test_weights_of_terms_keep_the_form_of_the_counts(kind: Any) -> None:
     counts = X.toarray()
     weighted = TermWeighting("log_tf_idf").fit(counts).transform(kind(counts))
@@ -285,10 +259,8 @@ TUNER_SETTINGS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [(key, value) for key, values in TUNER_SETTINGS.items() for value in values]
-)
-@pytest.mark.parametrize("rule", ["tuned", "scut"])
+@for_each(("key", "value"), [(key, value) for key, values in TUNER_SETTINGS.items() for value in values])
+@for_each("rule", ["tuned", "scut"])
 def test_every_parameter_of_the_tuner_reaches_its_rule(rule: str, key: str, value: Any) -> None:
     """The thresholds are those of the rule's settings on the held-out scores; scut optimizes F1 by default."""
     given_ = {"criterion": "f1" if rule == "scut" else "errors"} | {key: value}
@@ -303,23 +275,8 @@ def test_every_parameter_of_the_tuner_reaches_its_rule(rule: str, key: str, valu
     np.testing.assert_allclose(tuner.thresholds_, expected)
 
 
-@pytest.mark.parametrize("rule", ["tuned", "scut", "scut-fbr"])
-def test_without_a_criterion_the_tuner_optimizes_that_of_its_rule(rule: str) -> None:
-    rare = np.zeros((60, 1), dtype=int)
-    rare[[3, 20, 41, 55]] = 1
-    y = np.hstack([SEVERAL, rare])
-    tuner = ThresholdTuner(OneVsRestLinearClassifier(C=0.01), rule=rule, cv=None).fit(X, y)
-    scores = tuner.estimator_.decision_function(X)
-    expected, other = (
-        set_thresholds(ThresholdSettings(rule=rule, criterion=criterion), scores, y > 0)
-        for criterion in (("errors", "f1") if rule == "tuned" else ("f1", "errors"))
-    )
-    assert np.array_equal(tuner.thresholds_, expected)
-    assert not np.array_equal(tuner.thresholds_, other)
-
-
-@pytest.mark.parametrize("fallback", [0, 1])
-@pytest.mark.parametrize("least_f1", [0.0, 60.0, 100.1])
+@for_each("fallback", [0, 1])
+@for_each("least_f1", [0.0, 60.0, 100.1])
 def test_the_fallback_of_the_tuner_is_that_of_scut_fbr(fallback: int, least_f1: float) -> None:
     tuner = ThresholdTuner(
         OneVsRestLinearClassifier(),
@@ -336,7 +293,7 @@ def test_the_fallback_of_the_tuner_is_that_of_scut_fbr(fallback: int, least_f1: 
         assert np.array_equal(tuner.predict(X).any(axis=0), np.full(3, fallback == 1))
 
 
-@pytest.mark.parametrize("per_document", [1, 2, "training", "tuned"])
+@for_each("per_document", [1, 2, "training", "tuned"])
 def test_rcut_gives_every_document_as_many_labels(per_document: Any) -> None:
     tuner = ThresholdTuner(OneVsRestLinearClassifier(), rule="rcut", per_document=per_document, cv=None).fit(
         X, SEVERAL
@@ -347,7 +304,7 @@ def test_rcut_gives_every_document_as_many_labels(per_document: Any) -> None:
     assert set(tuner.predict(X).sum(axis=1)) == {number}
 
 
-@pytest.mark.parametrize("sides", [{True: 3.0}, {False: 0.5}, {True: 2.0, False: 4.0}])
+@for_each("sides", [{True: 3.0}, {False: 0.5}, {True: 2.0, False: 4.0}])
 def test_class_weights_of_indicators_are_those_of_the_two_sides(sides: dict[bool, float]) -> None:
     """A weight of two counts the documents of that side twice in every category."""
     fitted = OneVsRestLinearClassifier(class_weight=sides, tol=1e-10).fit(X, SEVERAL)
@@ -357,10 +314,8 @@ def test_class_weights_of_indicators_are_those_of_the_two_sides(sides: dict[bool
         np.testing.assert_allclose(fitted.coef_[k], alone.coef_[0], atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "prior", [Prior("gaussian", mode=np.linspace(-1, 1, 12)), Prior("laplace", sign=np.ones(12))]
-)
-@pytest.mark.parametrize("algorithm", ["auto", "column"])
+@for_each("prior", [Prior("gaussian", mode=np.linspace(-1, 1, 12)), Prior("laplace", sign=np.ones(12))])
+@for_each("algorithm", ["auto", "column"])
 def test_priors_of_single_features_are_taken_by_an_algorithm_that_can(prior: Prior, algorithm: str) -> None:
     fitted = OneVsRestLinearClassifier(prior=prior, algorithm=algorithm, C=0.5).fit(X, SEVERAL)
     lam = lam_from_c(0.5, 60, prior.name)
@@ -370,7 +325,7 @@ def test_priors_of_single_features_are_taken_by_an_algorithm_that_can(prior: Pri
         assert (fitted.coef_ >= 0).all()
 
 
-@pytest.mark.parametrize("cv", [3, None])
+@for_each("cv", [3, None])
 def test_expected_f1_decides_by_the_probabilities_of_the_estimator(cv: int | None) -> None:
     """Without held-out scores the thresholds are those of the documents that are decided on."""
     tuner = ThresholdTuner(OneVsRestLinearClassifier(), rule="expected-f1", cv=cv).fit(X, SEVERAL)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.experiment.own_table import table
+from tests.loops import for_each
 from textcat import Categorizer
 from textcat.errors import UsageError
 from textcat.sklearn.pipeline_export import convert_to_onnx, make_pipeline_of
@@ -117,7 +118,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "message"), REFUSED)
+@for_each(("settings", "message"), REFUSED)
 def test_what_stands_in_the_way_is_said(rows: Any, settings: dict[str, Any], message: str) -> None:
     texts, labels, _ = rows
     with pytest.raises(UsageError, match=message):
@@ -206,12 +207,3 @@ def test_what_cannot_be_written_as_onnx_is_said(
     monkeypatch.setitem(sys.modules, "skl2onnx.common.data_types", types)
     with pytest.raises(UsageError, match=message):
         convert_to_onnx(Categorizer.fit(texts, labels, settings))
-
-
-def test_without_skl2onnx_the_message_says_what_to_install(
-    rows: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts, labels, _ = rows
-    monkeypatch.setitem(sys.modules, "skl2onnx", None)
-    with pytest.raises(UsageError, match="skl2onnx is not installed"):
-        convert_to_onnx(Categorizer.fit(texts, labels, {"text": WORDS}))

@@ -24,6 +24,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from tests.experiment.own_table import table
+from tests.loops import for_each
 from textcat import Categorizer
 from textcat.sklearn import TextCategorizer
 
@@ -47,7 +48,7 @@ CHECKS = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@for_each("check", CHECKS)
 def test_it_passes_the_checks_that_apply_to_text(check: Any) -> None:
     check("TextCategorizer", TextCategorizer())
 
@@ -64,7 +65,7 @@ def test_its_numbers_are_those_of_the_categorizer(rows: Any, tmp_path: Path) -> 
     assert Categorizer.load(tmp_path / "model").predict(texts) == fitted.predict(texts).tolist()
 
 
-@pytest.mark.parametrize("names", [[10, 9, 100], [0.5, 1.0, 2.0], [True, False, True], ["b", "a", "c"]])
+@for_each("names", [[10, 9, 100], [0.5, 1.0, 2.0], [True, False, True], ["b", "a", "c"]])
 def test_classes_keep_their_type_and_order(rows: Any, names: list[Any]) -> None:
     texts, y = rows
     targets = np.array([names[["red", "green", "blue"].index(label)] for label in y])
@@ -97,15 +98,6 @@ def test_it_can_be_cloned_searched_pickled_and_put_in_a_pipeline(rows: Any) -> N
     assert (again.predict(texts) == search.best_estimator_.predict(texts)).all()
 
 
-def test_all_cores_train_the_same_label_tree(rows: Any) -> None:
-    texts, y = rows
-    one, all_cores = (
-        TextCategorizer("label_tree", parameters={"leaf_labels": 2}, n_jobs=jobs).fit(texts, y)
-        for jobs in (1, -1)
-    )
-    assert np.array_equal(one.decision_function(texts), all_cores.decision_function(texts))
-
-
 def test_wrong_input_is_a_value_error(rows: Any) -> None:
     texts, y = rows
     with pytest.raises(NotFittedError):
@@ -131,7 +123,7 @@ def test_wrong_input_is_a_value_error(rows: Any) -> None:
         TextCategorizer("linear", parameters=hinge, calibration=False).fit(texts, y).predict_proba(texts)
 
 
-@pytest.mark.parametrize("method", ["temperature", "platt", "isotonic"])
+@for_each("method", ["temperature", "platt", "isotonic"])
 def test_it_answers_as_its_saved_model(method: str, tmp_path: Path) -> None:
     draw = np.random.default_rng(2)
     y = draw.choice(["a", "b", "c"], 300, p=[0.6, 0.3, 0.1])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from tests.loops import for_each
 from textcat.errors import BadDataError
 from textcat.store import arrays
 from textcat.store.arrays import (
@@ -42,7 +43,7 @@ def test_arrays_of_any_type_and_shape_come_back(tmp_path_factory, data, dtype, s
         np.testing.assert_array_equal(np.asarray(mapped), values, strict=True)
 
 
-@pytest.mark.parametrize("mapped", [False, True])
+@for_each("mapped", [False, True])
 def test_a_file_cut_anywhere_or_too_long_is_refused(mapped: bool, tmp_path: Path) -> None:
     write_array(tmp_path, "a", np.arange(6, dtype=np.int32))
     path = tmp_path / "a.npy"
@@ -72,7 +73,7 @@ def test_any_changed_byte_of_a_header_is_an_array_or_one_error(
         assert str(path) in str(error)
 
 
-@pytest.mark.parametrize("kind", ["absent", "folder", "pickle"])
+@for_each("kind", ["absent", "folder", "pickle"])
 def test_what_is_no_array_file_is_refused(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     if kind == "folder":
@@ -103,7 +104,7 @@ def test_matrices_come_back_bit_by_bit(tmp_path_factory, seed: int, rows: int, c
             np.testing.assert_array_equal(getattr(found, part), getattr(matrix, part), strict=True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("part", "values"),
     [
         ("shape", np.array([2])),
@@ -139,7 +140,7 @@ def test_masks_take_one_bit_per_entry(tmp_path_factory, mask: np.ndarray) -> Non
     assert read_array(folder, "m.bits").nbytes == -(-mask.shape[0] // 8) * mask.shape[1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "values"),
     [
         ("m.shape", np.array([99, 2])),

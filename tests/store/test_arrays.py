@@ -10,43 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from scipy import sparse
 
+from tests.loops import for_each
 from textcat.errors import BadDataError
 from textcat.store.arrays import (
     read_array,
     read_json,
-    read_mask,
-    read_matrix,
     write_array,
     write_json,
-    write_mask,
-    write_matrix,
 )
-
-
-@given(arrays(bool, st.tuples(st.integers(0, 20), st.integers(0, 9))))
-def test_masks_round_trip(tmp_path_factory: pytest.TempPathFactory, mask: np.ndarray) -> None:
-    folder = tmp_path_factory.mktemp("mask")
-    write_mask(folder, "m", mask)
-    assert np.array_equal(read_mask(folder, "m"), mask)
-
-
-@pytest.mark.parametrize("mapped", [False, True])
-def test_matrices_round_trip(tmp_path: Path, mapped: bool) -> None:
-    matrix = sparse.csr_array(sparse.random(30, 17, density=0.2, format="csr", random_state=1))
-    write_matrix(tmp_path, "x", matrix)
-    back = read_matrix(tmp_path, "x", mapped=mapped)
-    assert back.shape == matrix.shape
-    assert (back != matrix).nnz == 0
-    assert isinstance(back.data, np.memmap) == mapped
-
-
-def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(BadDataError, match="not readable as an array"):
-        read_array(tmp_path, "x")
 
 
 def test_objects_are_not_written(tmp_path: Path) -> None:
@@ -54,8 +26,8 @@ def test_objects_are_not_written(tmp_path: Path) -> None:
         write_array(tmp_path, "x", np.array([object()]))
 
 
-@pytest.mark.parametrize("mapped", [False, True])
-@pytest.mark.parametrize(
+@for_each("mapped", [False, True])
+@for_each(
     "values",
     [
         np.zeros((0, 3), np.float32),
@@ -65,7 +37,6 @@ def test_objects_are_not_written(tmp_path: Path) -> None:
         np.array(["a", "bcd"]),
         np.arange(4, dtype=">i8"),
     ],
-    ids=["empty", "rows", "columns", "bool", "text", "big-endian"],
 )
 def test_arrays_of_numpy_are_read_as_they_are(
     tmp_path: Path, values: np.ndarray[Any, Any], mapped: bool
@@ -75,11 +46,6 @@ def test_arrays_of_numpy_are_read_as_they_are(
     read = read_array(tmp_path, "values", mapped=mapped and values.size > 0)
     assert (read.dtype, read.shape) == (values.dtype, values.shape)
     assert np.array_equal(read, values)
-
-
-def test_a_single_number_stays_one(tmp_path: Path) -> None:
-    write_array(tmp_path, "n", np.array(7))
-    assert read_array(tmp_path, "n").shape == ()
 
 
 @given(st.lists(st.text()))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.loops import for_each
 from textcat.errors import StageFailedError
 from textcat.store import Recipe, Store
 from textcat.store.artifacts import ARTIFACT_MANIFEST
@@ -37,7 +38,7 @@ def test_an_artifact_is_built_once_and_found_again(tmp_path: Path) -> None:
     assert Store(tmp_path).find(RECIPE) is not None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "other",
     [
         Recipe("train", 2, RECIPE.parameters, RECIPE.inputs),

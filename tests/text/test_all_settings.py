@@ -6,18 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
+from tests.loops import for_each
 from tests.text.documents import SmallDocument
 from textcat.serving.explain import find_spans
 from textcat.text import TextSettings, count_terms
 from textcat.text.counting import DocumentCounter
-from textcat.text.terms import load_stop_list, map_pieces_to_terms
-from textcat.text.tokenizers import TOKENIZERS, WordFunction
+from textcat.text.terms import load_stop_list
 
 # The definitions, independent of the fast splitters.
 PATTERNS = {"alphabetic": "[a-zA-Z]+", "unicode": r"[^\W_]+", "whitespace": r"\S+"}
@@ -109,19 +108,7 @@ def test_terms_are_those_of_a_plain_pipeline(part: int, documents: list[SmallDoc
                 assert plain == {word.lower() if chosen.lowercase else word}
 
 
-def test_pieces_map_to_their_terms_by_a_matrix() -> None:
-    """A piece without a term is an empty row, a piece of two words has two entries, prefixes keep groups apart."""
-    chosen = TextSettings(tokenizer="words", stop_list="smart")
-    terms, (merged, titles) = map_pieces_to_terms(
-        [("", ["the", "corn--wheat", "corn"]), ("title:", ["corn"])], chosen
-    )
-    assert terms == ["corn", "title:corn", "wheat"]
-    assert merged.toarray().tolist() == [[0, 0, 0], [1, 0, 1], [1, 0, 0]]
-    assert titles.toarray().tolist() == [[0, 1, 0]]
-    assert merged.dtype == np.int32
-
-
-@pytest.mark.parametrize(
+@for_each(
     ("groups", "expected"),
     [
         ([{"ngrams": [2, 3]}], ["a b", "b c", "b a b", "a b c"]),
@@ -157,46 +144,3 @@ def test_character_n_grams_of_spans_are_those_that_are_counted(text, lowercase, 
     counted = count_terms([SmallDocument("1", {"body": text})], chosen)
     assert {term for span in spans for term in span.terms} == set(counted.terms)
     assert [text[span.start : span.end] for span in spans] == text.split()
-
-
-def test_words_of_a_registered_tokenizer_are_found_in_the_order_of_the_text(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A word that the text does not contain after the word before it has no span."""
-
-    def cut_into_words(text: str) -> list[str]:
-        return ["up", "wheat", "absent", "up", "Corn"]
-
-    monkeypatch.setitem(TOKENIZERS, "own", WordFunction(cut_into_words))
-    chosen = TextSettings(fields=("body",), tokenizer="own")
-    spans = list(find_spans("up wheat up, Corn", "body", chosen))
-    assert [(span.start, span.end, span.terms) for span in spans] == [
-        (0, 2, ("up",)),
-        (3, 8, ("wheat",)),
-        (9, 11, ("up",)),
-        (13, 17, ("corn",)),
-    ]
-
-
-def test_a_word_too_short_for_the_n_grams_has_no_span() -> None:
-    """Characters across words have no spans: only n-grams within words belong to one word."""
-    chosen = TextSettings.model_validate(
-        {"fields": ["body"], "groups": [{"analyzer": "char", "ngrams": [1, 2]}]}
-    )
-    assert list(find_spans("corn up", "body", chosen)) == []
-
-
-@pytest.mark.parametrize(
-    ("separate", "doubled", "groups"),
-    [
-        ((), (), (("", ("a", "b", "c")),)),
-        (("b",), (), (("", ("a", "c")), ("b:", ("b",)))),
-        (("c", "b"), ("b",), (("", ("a", "b")), ("b:", ("b",)), ("c:", ("c",)))),
-        (("a", "b", "c"), (), (("a:", ("a",)), ("b:", ("b",)), ("c:", ("c",)))),
-        (("a", "b", "c"), ("c",), (("", ("c",)), ("a:", ("a",)), ("b:", ("b",)), ("c:", ("c",)))),
-    ],
-)
-def test_groups_of_fields(separate, doubled, groups) -> None:
-    """Merged fields come first, then separate ones in the order of the fields."""
-    chosen = TextSettings(fields=("a", "b", "c"), separate_fields=separate, doubled_fields=doubled)
-    assert chosen.field_groups == groups

@@ -7,11 +7,11 @@ import unicodedata
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, strip_accents_unicode
 
+from tests.loops import for_each
 from textcat.serving.document_files import NewDocument
 from textcat.serving.explain import find_spans
 from textcat.text.counting import DocumentCounter, count_terms
@@ -64,7 +64,7 @@ def test_counts_are_those_of_scikit_learn() -> None:
     assert {"cafe", "creme", "facade", "0000", "00"} <= set(counted.terms)
 
 
-@pytest.mark.parametrize("groups", [(), ({"ngrams": (1, 2)}, {"analyzer": "char_wb", "ngrams": (2, 3)})])
+@for_each("groups", [(), ({"ngrams": (1, 2)}, {"analyzer": "char_wb", "ngrams": (2, 3)})])
 def test_new_documents_are_cleaned_as_in_training(groups: Any) -> None:
     chosen = settings(strip_accents=True, digits="drop", groups=groups)
     documents = [NewDocument(str(k), {"text": text}, ("a",), "train") for k, text in enumerate(TEXTS)]
@@ -83,9 +83,3 @@ def test_words_are_found_where_they_are_in_the_text() -> None:
     assert spans["creme"] == "crème"
     assert spans["cafe"].startswith("cafe")
     assert spans["12"] == "12"
-
-
-def test_settings_without_them_keep_their_keys() -> None:
-    assert not {"strip_accents", "digits"} & settings().model_dump(mode="json").keys()
-    assert settings(digits="hash").model_dump(mode="json")["digits"] == "hash"
-    assert settings(strip_accents=True).dump_for_counting()["strip_accents"] is True

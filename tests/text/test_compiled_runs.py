@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from tests.text.documents import documents
 from textcat.parallel import SerialExecutor
 from textcat.text import TextSettings, count_terms
@@ -71,13 +70,8 @@ def test_runs_are_counted_as_by_a_dictionary(
     assert len(table) == len(set(met))
 
 
-def test_a_set_with_the_character_of_code_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="character 0"):
-        RunTable(b"ab\0")
-
-
-@pytest.mark.parametrize("tokenizer", sorted(TOKENIZERS))
-@pytest.mark.parametrize("lowercase", [True, False])
+@for_each("tokenizer", sorted(TOKENIZERS))
+@for_each("lowercase", [True, False])
 def test_a_quicker_counter_goes_on_with_the_same_numbers(tokenizer: str, lowercase: bool) -> None:
     chosen = TextSettings(tokenizer=tokenizer, lowercase=lowercase, fields=("body",))
     before = ["IBM's U.S. don't na\u00efve", "x-ray \u212aelvin \u0130stanbul <B>bold</B>"]
@@ -113,12 +107,3 @@ def test_workers_that_count_compiled_find_the_same() -> None:
         found = count_terms(documents(*bodies), chosen, chunk_size=chunk_size, executor=SerialExecutor())
         assert found.terms == alone.terms
         assert (found.counts != alone.counts).nnz == 0
-
-
-def test_counting_a_few_documents_does_not_wait_for_the_compiler() -> None:
-    code = (
-        "import sys\nfrom tests.text.documents import documents\nfrom textcat.text import TextSettings, count_terms\n"
-        "count_terms(documents(*['corn'] * 900), TextSettings(fields=('body',)))\nassert 'numba' not in sys.modules\n"
-        "count_terms(documents(*['corn'] * 1100), TextSettings(fields=('body',)))\nassert 'numba' in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

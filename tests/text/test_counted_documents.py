@@ -12,18 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from tests.loops import for_each
 from tests.text.documents import SmallDocument
 from textcat.text import CountedDocuments, TextSettings, count_terms
-from textcat.text.counting import DocumentCounter, pack_json, unpack_json
+from textcat.text.counting import DocumentCounter
 from textcat.text.piece_counts import (
     ChunkCounts,
-    PieceTable,
     RunCounter,
     SplitCounter,
-    compile_piece_counter,
-    make_piece_counter,
-    make_vocabulary,
-    number_pieces,
 )
 from textcat.text.tokenizers import TOKENIZERS
 
@@ -66,13 +62,6 @@ def test_taking_rows_keeps_everything_of_them(rows, data) -> None:
     assert not counted.in_split().any()
 
 
-@given(st.recursive(st.none() | st.text() | st.integers(), lambda inner: st.lists(inner, max_size=4)))
-def test_json_in_bytes_comes_back(value: Any) -> None:
-    packed = pack_json(value)
-    assert packed.dtype == np.uint8
-    assert unpack_json(packed) == value
-
-
 pieces = st.lists(st.lists(st.sampled_from(["a", "bb", "c", "dd"]), max_size=6), max_size=5)
 
 
@@ -106,43 +95,6 @@ def test_both_counters_number_pieces_in_the_order_of_their_first_occurrence(chun
 def csr(counts: ChunkCounts, width: int) -> csr_array:
     ends = np.concatenate([[0], np.cumsum(counts.lengths)])
     return csr_array((counts.counts, counts.columns, ends), shape=(len(counts.lengths), width))
-
-
-@pytest.mark.parametrize("tokenizer", TOKENIZERS)
-def test_only_tokenizers_of_latin_runs_are_compiled(tokenizer: str) -> None:
-    chosen = TextSettings(tokenizer=tokenizer)
-    counter = make_piece_counter(chosen)
-    compiled = compile_piece_counter(counter, chosen)
-    assert isinstance(compiled, RunCounter) == bool(TOKENIZERS[tokenizer].characters)
-    assert compiled is counter or isinstance(compiled, RunCounter)
-
-
-@given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=6), max_size=4))
-def test_a_table_of_pieces_computes_the_columns_of_each_piece_once(batches: list[list[str]]) -> None:
-    """A piece may have no column, one or several."""
-    columns = {"a": [3], "b": [], "c": [1, 1, 4], "d": [0], "e": [2, 5], "f": [3]}
-    computed: list[str] = []
-
-    def find_columns(piece: str) -> list[int]:
-        computed.append(piece)
-        return columns[piece]
-
-    table = PieceTable(find_columns)
-    for batch in batches:
-        lengths, found = table.look_up(batch)
-        assert lengths.tolist() == [len(columns[piece]) for piece in batch]
-        assert found.tolist() == [column for piece in batch for column in columns[piece]]
-    assert computed == list(dict.fromkeys(piece for batch in batches for piece in batch))
-
-
-def test_pieces_are_renumbered() -> None:
-    counts = ChunkCounts(np.array([2, 1]), np.array([0, 2, 1]), np.array([5, 6, 7]))
-    moved = counts.renumber(np.array([9, 8, 7]))
-    assert moved.columns.tolist() == [9, 7, 8]
-    assert (moved.lengths.tolist(), moved.counts.tolist()) == ([2, 1], [5, 6, 7])
-    vocabulary = make_vocabulary()
-    assert number_pieces(["x", "y", "x"], vocabulary).tolist() == [0, 1, 0]
-    assert list(vocabulary) == ["x", "y"]
 
 
 FIELDS: list[dict[str, Any]] = [
@@ -195,7 +147,7 @@ def test_n_grams_of_fields_are_those_of_their_joined_texts(fields, rows, lowerca
     assert np.array_equal(again.toarray(), dense)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("key", "value"),
     [("weight", 2.0), ("weighting", "tf"), ("norm", "l1"), ("maximum_share", 0.5)],
 )
@@ -206,7 +158,7 @@ def test_settings_that_only_weigh_groups_do_not_count_anew(key: str, value: Any)
     assert changed.model_dump() != plain.model_dump()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"tokenizer": "unicode"},

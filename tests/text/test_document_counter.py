@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import settings as patient
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from tests.text.documents import SmallDocument
 from textcat.serving.explain import find_spans
 from textcat.text import TextSettings, count_terms
@@ -98,7 +99,7 @@ def test_words_stand_where_they_are_counted(settings, documents):
         assert dict(found) == named(counted.counts, counted.terms)[0]
 
 
-@pytest.mark.parametrize("tokenizer", list(TOKENIZERS))
+@for_each("tokenizer", list(TOKENIZERS))
 def test_real_stories_are_counted_and_found_alike(mirror: Path, tokenizer: str) -> None:
     from tests.learners.reuters_words import raw_stories
 

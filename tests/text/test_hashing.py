@@ -10,11 +10,10 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
+from tests.loops import for_each
 from tests.text.documents import SmallDocument, documents
 from tests.text.test_ngrams import SENTENCES, list_reference, make_settings
 from textcat.serving.explain import find_spans
@@ -62,18 +61,6 @@ def test_counts_are_sums_over_the_n_grams_of_a_feature(texts: list[str], size: i
     assert counted.counts.has_canonical_format and counted.counts.dtype == np.int32
 
 
-def test_a_feature_is_the_sum_of_the_columns_of_its_n_grams() -> None:
-    text = " ".join(f"word{number}" for number in range(2000))
-    plain = count_terms(documents(text, SENTENCES[0]), make_settings({"ngrams": [1, 2]}))
-    hashed = count_terms(documents(text, SENTENCES[0]), make_settings({"ngrams": [1, 2], "bits": 8}))
-    assert len(hashed.terms) == 256 < len(plain.terms)
-    for place, feature in enumerate(hashed.terms):
-        own = [zlib.crc32(term.encode()) % 256 == int(feature.partition("#")[2], 16) for term in plain.terms]
-        assert (
-            plain.counts[:, np.flatnonzero(own)].sum(axis=1) == hashed.counts[:, [place]].toarray()[:, 0]
-        ).all()
-
-
 def test_features_are_the_same_in_every_process() -> None:
     code = (
         "from textcat.text.text_settings import TermGroup\n"
@@ -91,7 +78,7 @@ def test_features_are_the_same_in_every_process() -> None:
     assert found == {f"word1-1#{wheat:05x} word1-1#{accent:06x}\n"}
 
 
-@pytest.mark.parametrize("chunk_size", [1, 3, 100])
+@for_each("chunk_size", [1, 3, 100])
 def test_new_documents_have_the_features_of_training(chunk_size: int) -> None:
     news = [SmallDocument(str(n), {"title": text[:9], "body": text}) for n, text in enumerate(SENTENCES)]
     chosen = make_settings(*GROUPS, fields=["title", "body"], separate_fields=["title"])
@@ -127,11 +114,3 @@ def test_words_are_located_by_their_features() -> None:
     inside = make_settings({"analyzer": "char_wb", "ngrams": [4, 5], "bits": 12})
     (span,) = find_spans("Corn", "body", inside)
     assert set(span.terms) <= set(count_terms(documents("Corn"), inside).terms)
-
-
-def test_the_setting_is_left_out_by_default_and_bounded() -> None:
-    assert "bits" not in make_settings({"ngrams": [1, 1]}).dump_for_counting()["groups"][0]
-    assert make_settings({"ngrams": [1, 1], "bits": 18}).dump_for_counting()["groups"][0]["bits"] == 18
-    for bits in (7, 25):
-        with pytest.raises(ValidationError, match="bits"):
-            make_settings({"bits": bits})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,8 @@ from pydantic import ValidationError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 import textcat.text.ngrams as ngrams_module
+from tests.loops import for_each
 from tests.text.documents import SmallDocument, documents
-from textcat.corpora.own.inspect import inspect_documents
-from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.spec.schema import render_first_experiment
 from textcat.serving.explain import find_spans
 from textcat.text import CountedDocuments, TextSettings, Vectorizer, VectorSettings, count_terms
 from textcat.text.counting import DocumentCounter
@@ -121,8 +118,8 @@ def test_one_long_document_needs_little_more_memory_than_its_text(monkeypatch: p
     assert most < 15 * len(text)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("chunk_size", [1, 3, 100])
+@for_each("jobs", [1, 2])
+@for_each("chunk_size", [1, 3, 100])
 def test_neither_jobs_nor_chunks_change_the_bytes(jobs: int, chunk_size: int) -> None:
     chosen = make_settings(*GROUPS)
     expected = count_terms(documents(*SENTENCES), chosen)
@@ -132,7 +129,7 @@ def test_neither_jobs_nor_chunks_change_the_bytes(jobs: int, chunk_size: int) ->
         assert getattr(counted.counts, part).tobytes() == getattr(expected.counts, part).tobytes()
 
 
-@pytest.mark.parametrize("analyzer", ["word", "char_wb", "char"])
+@for_each("analyzer", ["word", "char_wb", "char"])
 def test_counts_are_those_of_scikit_learn(analyzer: str) -> None:
     chosen = make_settings({"analyzer": analyzer, "ngrams": [1, 4]})
     counted = count_terms(documents(*SENTENCES), chosen)
@@ -141,22 +138,6 @@ def test_counts_are_those_of_scikit_learn(analyzer: str) -> None:
     prefix = "" if analyzer == "word" else f"{analyzer}:"
     assert counted.terms == [prefix + term for term in peer.get_feature_names_out()]
     assert (counted.counts != expected).nnz == 0
-
-
-def test_fields_have_n_grams_of_their_own() -> None:
-    news = [SmallDocument("1", {"title": "corn up", "body": "corn up"})]
-    chosen = make_settings(
-        {"ngrams": [2, 2]},
-        {"analyzer": "char", "ngrams": [7, 7]},
-        fields=["title", "body"],
-        separate_fields=["title"],
-    )
-    assert count_terms(news, chosen).terms == [
-        "corn up",
-        "title:corn up",
-        "char:corn up",
-        "char:title:corn up",
-    ]
 
 
 def test_a_group_counts_only_its_fields() -> None:
@@ -210,15 +191,7 @@ def test_documents_of_a_group_are_those_of_training() -> None:
     assert fitted.terms == ["one", "two"]
 
 
-def test_bm25_is_its_formula() -> None:
-    counted = count_terms(documents("a a b", "b c", "c"), TextSettings(fields=("body",)))
-    fitted = Vectorizer.fit(counted, settings=VectorSettings(weighting="bm25"))
-    again = Vectorizer.from_arrays(fitted.to_arrays(), fitted.describe())
-    weight = np.log(1 + 2.5 / 1.5) * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 3 / 2))
-    assert again.transform(counted).toarray()[0, 0] == pytest.approx(weight)
-
-
-@pytest.mark.parametrize("most", [0, 10**9])
+@for_each("most", [0, 10**9])
 def test_new_documents_are_counted_as_training_documents(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ngrams_module, "MAX_KNOWN_NGRAMS", most)
     chosen = make_settings(*GROUPS)
@@ -263,7 +236,7 @@ def test_each_separate_field_has_first_words() -> None:
     assert count_terms(news, chosen).terms == ["first 1:title:corn", "first 1:wheat"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("groups", "message"),
     [
         ([{"ngrams": [1, 6]}], "from 1 to 5"),
@@ -282,15 +255,6 @@ def test_wrong_groups_are_refused(groups: list[dict[str, Any]], message: str) ->
         make_settings(*groups)
 
 
-def test_the_default_leaves_recipes_as_they_were() -> None:
-    assert "groups" not in TextSettings().model_dump()
-    assert "norm" not in VectorSettings().model_dump()
-    weighted = make_settings({"weight": 2.0, "weighting": "bm25", "norm": "l1", "maximum_share": 0.5})
-    assert weighted.dump_for_counting() == make_settings({}).dump_for_counting()
-    assert "first_words" not in make_settings({}).dump_for_counting()["groups"][0]
-    assert make_settings({"first_words": 9}).dump_for_counting()["groups"][0]["first_words"] == 9
-
-
 def test_equal_names_of_two_fields_are_one_term() -> None:
     news = [SmallDocument("1", {"title": "corn up", "body": "title:corn up title:corn up"})]
     chosen = make_settings(
@@ -299,12 +263,3 @@ def test_equal_names_of_two_fields_are_one_term() -> None:
     counted = count_terms(news, chosen)
     assert counted.terms == ["title:corn up", "up title:corn"]
     assert counted.counts.toarray().tolist() == [[3, 1]]
-
-
-def test_the_groups_that_init_suggests_are_valid(tmp_path: Path) -> None:
-    """The comment that suggests n-grams works as it is once it is a key."""
-    table, written = tmp_path / "d.csv", tmp_path / "d.yaml"
-    table.write_text("\n".join(["text,label", *(f"some words {n},{'ab'[n % 2]}" for n in range(20))]) + "\n")
-    suggested = render_first_experiment(inspect_documents(table), "d", "d.csv")
-    written.write_text(suggested.replace("# groups:", "groups:"))
-    assert [group.ngrams for group in load_experiment(written).text.groups] == [(1, 2), (2, 5)]

@@ -33,7 +33,3 @@ def run(before: str, *, light: bool) -> str:
 
 def test_nothing_else_of_nltk_stays_imported() -> None:
     assert run("", light=True) == "[]"
-
-
-def test_an_imported_nltk_is_used() -> None:
-    assert run("import nltk", light=False) == "[]"

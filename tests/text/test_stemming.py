@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-import pytest
-
+from tests.loops import for_each
 from textcat.text.terms import make_stemmer
 from textcat.text.text_settings import StemmerName
 
@@ -36,7 +35,7 @@ GOLDEN: dict[StemmerName, dict[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", get_args(StemmerName))
+@for_each("name", get_args(StemmerName))
 def test_stems(name: StemmerName) -> None:
     stem = make_stemmer(name)
     assert {word: stem(word) for word in GOLDEN[name]} == GOLDEN[name]

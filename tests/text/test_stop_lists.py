@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from textcat.errors import BadDataError, DataNotAvailableError, TextcatError, UsageError
+from tests.loops import for_each
+from textcat.errors import BadDataError, TextcatError, UsageError
 from textcat.text.terms import (
-    STOP_LIST_FOLDER,
     load_stop_list,
     load_stop_list_entries,
     stop_list_identity,
 )
 
 
-@pytest.mark.parametrize("name", load_stop_list_entries())
+@for_each("name", load_stop_list_entries())
 def test_bundled_lists_have_their_stated_size(name: str) -> None:
     stop_list = load_stop_list(name)
     assert len(stop_list.words) == load_stop_list_entries()[name]["words"]
@@ -29,12 +29,6 @@ def test_glasgow_is_that_of_scikit_learn_with_and_without_computer() -> None:
     shorter, longer = load_stop_list("glasgow_318").words, load_stop_list("glasgow_319").words
     assert shorter == ENGLISH_STOP_WORDS
     assert longer - shorter == {"computer"}
-
-
-def test_smart_has_contractions_and_single_letters() -> None:
-    words = load_stop_list("smart").words
-    assert {"a", "s", "t", "don't", "us", "would", "zero"} <= words
-    assert len((STOP_LIST_FOLDER / "smart.txt").read_text("utf-8").splitlines()) == 571
 
 
 def test_own_file(tmp_path: Path) -> None:
@@ -53,14 +47,6 @@ def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
     assert plain.sha256 == marked.sha256
 
 
-def test_identity_follows_the_content(tmp_path: Path) -> None:
-    path = tmp_path / "own.txt"
-    path.write_text("the\n")
-    before = load_stop_list(str(path)).sha256
-    path.write_text("of\n")
-    assert load_stop_list(str(path)).sha256 != before
-
-
 def test_unknown_name_names_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Did you mean smart"):
         load_stop_list("smrat")
@@ -70,7 +56,7 @@ def test_unknown_name_names_the_nearest(tmp_path: Path) -> None:
         load_stop_list(str(tmp_path))
 
 
-@pytest.mark.parametrize(("content", "where"), [(b"the\nof the\n", "own.txt:2"), (b"caf\xe9\n", "own.txt")])
+@for_each(("content", "where"), [(b"the\nof the\n", "own.txt:2"), (b"caf\xe9\n", "own.txt")])
 def test_broken_file_says_where(tmp_path: Path, content: bytes, where: str) -> None:
     path = tmp_path / "own.txt"
     path.write_bytes(content)
@@ -89,36 +75,12 @@ def test_only_lists_given_by_path_have_an_identity_in_recipes(tmp_path: Path) ->
     assert all(stop_list_identity(name) == {} for name in load_stop_list_entries())
 
 
-def test_no_list_is_empty() -> None:
-    assert load_stop_list("none").words == frozenset()
-
-
 def test_a_line_with_two_words_says_which_line(tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_text("the\n  of  \n\nin the\n")
     with pytest.raises(BadDataError, match="more than one word") as raised:
         load_stop_list(str(path))
     assert raised.value.where == f"{path}:4"
-
-
-def test_a_name_like_no_other_has_no_guess() -> None:
-    with pytest.raises(UsageError) as raised:
-        load_stop_list("qqqqqq")
-    assert raised.value.hint.startswith("Name one of glasgow_318, glasgow_319, none, smart")
-
-
-def test_a_file_that_cannot_be_read_is_no_missing_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "own.txt"
-    path.write_text("the\n")
-
-    def refuse(*_: object) -> int:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(DataNotAvailableError, match="Permission denied"):
-        load_stop_list(str(path))
 
 
 def test_devices_pipes_and_large_files_are_not_read(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.loops import for_each
 from textcat.text import tokenizers
 from textcat.text.tokenizers import MARKUP_START, TOKENIZERS, TokenizerName, blank_markup, find_markup
 
@@ -34,19 +35,19 @@ GOLDEN = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_sentence(name: TokenizerName) -> None:
     assert words(name, SENTENCE) == GOLDEN[name].split()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_case_is_kept_when_wished(name: TokenizerName) -> None:
     kept = words(name, "Grain TRADE", lowercase=False)
     assert kept == ["Grain", "TRADE"]
     assert words(name, "Grain TRADE") == ["grain", "trade"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("U.S.A.", ["usa"]),
@@ -67,7 +68,7 @@ def test_trec_rules(text: str, expected: list[str]) -> None:
     assert words("trec", text) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("a-b--c d' 'e f-", ["a-b", "c", "d", "e", "f"]),
@@ -126,8 +127,8 @@ class CountingText(str):
         return found
 
 
-@pytest.mark.parametrize("opening", ["<!--", "<a", "</a", "<!x", "<!>", "&a", "&#1", "<!-- <a", "<"])
-@pytest.mark.parametrize("ending", ["", ">", "->", "-->"])
+@for_each("opening", ["<!--", "<a", "</a", "<!x", "<!>", "&a", "&#1", "<!-- <a", "<"])
+@for_each("ending", ["", ">", "->", "-->"])
 def test_finding_markup_takes_linear_time(opening: str, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = CountingText(opening * 2000 + ending)
     searches = []
@@ -145,17 +146,6 @@ def test_finding_markup_takes_linear_time(opening: str, ending: str, monkeypatch
     assert getattr(text, "read", 0) <= 2 * len(text)
     assert len(searches) <= len(text) + 1
     assert sum(searches) <= 4 * len(text) + 4
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_in_nothing_out(name: TokenizerName) -> None:
-    assert words(name, "") == []
-    assert words(name, " \n\t") == []
-
-
-def test_each_name_stands_for_its_tokenizer() -> None:
-    assert list(TOKENIZERS) == list(NAMES)
-    assert all(tokenizer.name == name and tokenizer.description for name, tokenizer in TOKENIZERS.items())
 
 
 def test_marks_continue_a_word_and_composed_text_is_the_same() -> None:

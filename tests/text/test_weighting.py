@@ -17,11 +17,9 @@ from textcat.text import TextSettings, Vectorizer, VectorSettings, count_terms
 from textcat.text.weighting import (
     NormName,
     WeightingName,
-    compute_bm25,
     compute_concentrations,
     compute_shares,
     document_frequencies,
-    inverse_document_frequencies,
     row_norms,
     scale_documents,
     weigh_counts,
@@ -169,35 +167,6 @@ def test_statistics_of_terms_are_those_of_the_dense_counts(counts) -> None:
     shares = csr_array((compute_shares(counts, counted), counts.indices, counts.indptr), shape=counts.shape)
     lengths = np.maximum(dense[:, counted].sum(axis=1), 1)
     np.testing.assert_allclose(shares.toarray(), dense / lengths[:, None])
-
-
-@pytest.mark.parametrize("documents", [2, 3, 10])
-def test_a_term_spread_evenly_over_all_documents_is_not_concentrated(documents: int) -> None:
-    counts = csr_array(np.full((documents, 1), 3))
-    assert compute_concentrations(counts)[0] == pytest.approx(0.0, abs=1e-12)
-
-
-def test_inverse_frequencies_fall_with_the_number_of_documents() -> None:
-    """A term of all documents weighs nothing, one of none most, ln(D + 1)."""
-    inverse = inverse_document_frequencies(np.arange(11), 10)
-    assert (np.diff(inverse) < 0).all()
-    assert inverse[0] == pytest.approx(math.log(11))
-    assert inverse[10] == 0.0
-
-
-def test_bm25_grows_with_the_count_and_falls_with_the_length() -> None:
-    """Its limit for many occurrences is k1 + 1 = 2.2 times the inverse document frequency."""
-    counts = csr_array(np.array([[1, 0], [2, 0], [500_000, 0], [1, 3]], dtype=np.int32))
-    both = np.array([True, True])
-    weights = compute_bm25(counts, np.array([2, 1]), 4, both, 1.0)
-    once, twice, often, longer = weights[:4]
-    inverse = math.log(1 + 2.5 / 2.5)
-    assert once < twice
-    assert longer < once
-    # Length grows with the count as well, so the ratio stays below 2.2 by the part of the length.
-    assert often == pytest.approx(inverse * 2.2 / (1 + 1.2 * 0.75))
-    only_first = compute_bm25(counts, np.array([2, 1]), 4, np.array([True, False]), 1.0)
-    assert only_first[3] == pytest.approx(once)
 
 
 GROUPS = [

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.evaluation.problems import problems
+from tests.loops import for_each
 from textcat.thresholds.calibration import (
     CALIBRATIONS,
     CalibrationSettings,
@@ -65,7 +66,7 @@ def test_a_calibration_survives_its_arrays(method, problem):
     assert np.array_equal(again.probabilities(scores), ours.probabilities(scores))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"ends": np.array([0, 3])},
@@ -77,7 +78,6 @@ def test_a_calibration_survives_its_arrays(method, problem):
         {"levels": np.array([0.0, 1.0, 1.0, 0.5])},
         {"knots": np.array([0.0, 0.0, 0.0, 1.0])},
     ],
-    ids=str,
 )
 def test_steps_that_do_not_fit_are_refused(change):
     whole = {"knots": np.array([0.0, 1.0, -2.0, 1.0]), "levels": np.array([0.0, 1.0, 0.0, 1.0])}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
+from tests.loops import for_each
 from textcat.experiment.run.results_file import get_run_measures, read_results
 from textcat.experiment.spec.loading import load_experiment
 
@@ -34,7 +33,7 @@ def test_both_tables_are_found() -> None:
     assert len(CALIBRATED) == 4
 
 
-@pytest.mark.parametrize("rule", list(RULES))
+@for_each("rule", list(RULES))
 def test_a_row_of_rules_is_what_was_measured(rule: str) -> None:
     expected = [
         f1s(MEASURES[collection][f"{learner}_{rule}"])
@@ -44,7 +43,7 @@ def test_a_row_of_rules_is_what_was_measured(rule: str) -> None:
     assert RULES[rule][1:] == expected
 
 
-@pytest.mark.parametrize("rule", list(RULES))
+@for_each("rule", list(RULES))
 def test_a_row_names_the_settings_of_its_run(rule: str) -> None:
     settings = (
         load_experiment(PROJECT / "configs/practice/thresholds_reuters.yaml").runs[f"svm_{rule}"].threshold
@@ -55,7 +54,7 @@ def test_a_row_names_the_settings_of_its_run(rule: str) -> None:
         assert str(getattr(settings, name)) == value
 
 
-@pytest.mark.parametrize("run", list(CALIBRATED))
+@for_each("run", list(CALIBRATED))
 def test_a_row_of_calibrations_is_what_was_measured(run: str) -> None:
     for collection, cell in zip(COLLECTIONS, CALIBRATED[run], strict=True):
         measures = MEASURES[collection][run]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from tests.loops import for_each
 from textcat.thresholds.calibration import Platt, compute_platt_targets, fit_platt, negative_log_likelihood
 
 
@@ -22,7 +23,7 @@ def column(scores, labels) -> Platt:
     return fit_platt(scores[:, np.newaxis], labels[:, np.newaxis])
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_no_other_sigmoid_is_more_likely(seed):
     scores, labels = sample(seed)
     ours = column(scores, labels)
@@ -51,8 +52,8 @@ def test_the_likelihood_is_right_where_sigmoids_round():
         assert found == pytest.approx(value, rel=1e-14)
 
 
-@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("origin", [0.0, -1e3])
+@for_each("unit", [1e-6, 1.0, 1e6])
+@for_each("origin", [0.0, -1e3])
 def test_the_unit_and_origin_of_scores_do_not_matter(unit, origin):
     scores, labels = sample(3)
     plain, moved = column(scores, labels), column(scores * unit + origin * unit, labels)
@@ -70,7 +71,7 @@ def test_separable_scores_stay_finite_and_inside():
     np.testing.assert_allclose(probabilities[[0, -1]], [1 / 52, 51 / 52], rtol=1e-6)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("scores", "labels", "share"),
     [
         (np.arange(8.0), np.zeros(8, bool), 1 / 10),
@@ -78,7 +79,6 @@ def test_separable_scores_stay_finite_and_inside():
         (np.full(8, 0.1), np.arange(8) < 4, 0.5),
         (np.arange(8.0), np.arange(8) < 4, 0.5),
     ],
-    ids=["no positives", "no negatives", "equal scores", "the wrong way round"],
 )
 def test_scores_that_tell_nothing_leave_the_share(scores, labels, share):
     ours = column(scores, labels)

@@ -90,12 +90,6 @@ def test_with_their_own_number_they_break_even(problem):
     assert ours.tolist() == find_break_even_thresholds(scores, labels).tolist()
 
 
-def test_nothing_wanted_is_nothing_ever_accepted():
-    scores = np.arange(40.0)[:, np.newaxis]
-    labels = scores == 39.0
-    assert find_proportional_thresholds(scores, labels, 0.001).tolist() == [math.inf]
-
-
 SCORES = np.array([[0.9, 0.1, 0.5], [0.8, 0.7, 0.5], [0.2, 0.6, 0.5], [0.1, 0.3, 0.4]])
 LABELS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 0, 1]], dtype=bool)
 
@@ -171,33 +165,6 @@ def test_sizes_of_pcut_round_halves_up():
     # 0.1 * 3 * 5 is 1.5000000000000002 and 0.35 * 10 is 3.4999999999999996 in floating point.
     assert compute_pcut_sizes(np.array([0.35, 0.65]), 1.0, 10).tolist() == [4.0, 7.0]
     assert compute_pcut_sizes(np.zeros(2), 1.0, 10).tolist() == [0.0, 0.0]
-
-
-@given(problems())
-def test_shares_matter_up_to_a_common_factor_only(problem):
-    shares = problem[1].mean(axis=0)
-    sizes = compute_pcut_sizes(shares, 1.25, 40)
-    assert compute_pcut_sizes(shares * 4.0, 1.25, 40).tolist() == sizes.tolist()
-
-
-def test_nothing_to_tune_on():
-    """Without documents, RCut gives one category and PCut accepts nothing."""
-    nothing = np.zeros((0, 3))
-    assert tune_rcut(nothing, nothing > 0) == 1.0
-    assert tune_pcut(nothing, nothing > 0) == 0.0
-    assert compute_label_cardinality(nothing > 0) == 0.0
-    assert tune_pcut(np.zeros((2, 1)), np.zeros((2, 1), dtype=bool)) == 0.0
-
-
-def test_of_equally_good_numbers_the_smallest_is_tuned():
-    """Perfect scores are as good at every multiple that rounds to the own number of documents."""
-    labels = np.array([[True], [True], [False], [False]])
-    chosen = tune_pcut(labels.astype(float), labels)
-    smaller = [m for m in CARDINALITY_MULTIPLES * 0.5 if m < chosen]
-    sizes = [compute_pcut_sizes(labels.mean(axis=0), m, 4)[0] for m in smaller]
-    assert compute_pcut_sizes(labels.mean(axis=0), chosen, 4).tolist() == [2.0]
-    assert all(size < 2 for size in sizes)
-    assert CARDINALITY_MULTIPLES[[0, 64, -1]].tolist() == pytest.approx([0.25, 1.0, 4.0])
 
 
 @given(problems(), st.sampled_from([0.0, 25.0, 50.0, 100.0]))

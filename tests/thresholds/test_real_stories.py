@@ -10,6 +10,7 @@ from scipy.special import expit
 from sklearn.preprocessing import normalize
 
 from tests.learners.reuters_words import binary_words
+from tests.loops import for_each
 from textcat.evaluation.measures import count_contingency, measure_calibration, micro_f1
 from textcat.linear import fit
 from textcat.thresholds.calibration import CalibrationSettings, fit_calibration
@@ -66,7 +67,7 @@ def test_scut_is_the_best_of_all_thresholds(stories) -> None:
         assert ours == pytest.approx(max(tried))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rule",
     [
         {"rule": "scut"},
@@ -77,7 +78,6 @@ def test_scut_is_the_best_of_all_thresholds(stories) -> None:
         {"rule": "break-even"},
         {"rule": "expected-f1"},
     ],
-    ids=str,
 )
 def test_rules_fitted_on_held_out_scores_beat_the_learners_own_threshold(rule, stories) -> None:
     _, _, scores, labels = stories
@@ -97,7 +97,7 @@ def test_pcut_keeps_the_shares_of_the_training_documents(stories) -> None:
     assert np.abs(accepted.sum(axis=0) - labels.sum(axis=0)).max() <= 1
 
 
-@pytest.mark.parametrize("method", ["platt", "isotonic"])
+@for_each("method", ["platt", "isotonic"])
 def test_calibrated_probabilities_are_nearer_to_the_truth(method, stories) -> None:
     held_out, labels, scores, truth = stories
     calibration = fit_calibration(CalibrationSettings(method=method), held_out, labels)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tests.loops import for_each
 from textcat.errors import UsageError
 from textcat.evaluation.measures import count_contingency, micro_f1
 from textcat.thresholds.rules import (
@@ -62,14 +63,14 @@ def test_scut_uses_f1_unless_another_criterion_is_set():
     assert ThresholdSettings(rule="scut-fbr").criterion == "f1"
 
 
-@pytest.mark.parametrize("fallback", [0, 1])
+@for_each("fallback", [0, 1])
 def test_scut_fbr_uses_its_fallback_setting(fallback):
     settings = {"rule": "scut-fbr", "fallback": fallback, "least_f1": 60.0}
     expected = scut_fbr(SCORES, LABELS, 60.0, fallback, ThresholdSettings(**settings).tuning)
     assert np.array_equal(decided(settings), apply_thresholds(SCORES, expected))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("per_document", "categories"), [(1.0, 1), (1.49, 1), (1.5, 2), (0.1, 1), (99.0, 4), ("training", 1)]
 )
 def test_rcut_gives_whole_numbers_of_categories(per_document, categories):
@@ -90,21 +91,6 @@ def test_pcut_on_a_set_takes_its_shares():
     assert np.array_equal(found, accept_top_documents(SCORES, LABELS.sum(axis=0).astype(float)))
 
 
-@pytest.mark.parametrize("rule", ["pcut", "expected-f1"])
-def test_cross_validated_rules_decide_each_document_for_itself(rule):
-    settings = ThresholdSettings(rule=rule, per_document="tuned", **HELD_OUT)
-    assert not settings.needs_all_documents
-    probabilities = 1 / (1 + np.exp(-SCORES))
-    thresholds = set_thresholds(settings, SCORES, LABELS, None, probabilities)
-    whole = apply_threshold_rule(settings, SCORES, thresholds, PRIORS, probabilities=probabilities)
-    alone = [
-        apply_threshold_rule(settings, SCORES[[i]], thresholds, PRIORS, probabilities=probabilities[[i]])
-        for i in range(len(SCORES))
-    ]
-    assert np.array_equal(np.vstack(alone), whole)
-    assert whole.any()
-
-
 def test_on_a_set_and_fixed_expected_f1_agree_on_the_documents_they_were_set_on():
     probabilities = 1 / (1 + np.exp(-SCORES))
     on_set = decided({"rule": "expected-f1"}, probabilities)
@@ -118,22 +104,17 @@ def test_expected_f1_without_probabilities_says_what_to_do():
     assert "calibration" in caught.value.hint
 
 
-@pytest.mark.parametrize("per_document", [0, -1.0, "some"])
+@for_each("per_document", [0, -1.0, "some"])
 def test_a_number_of_categories_is_above_zero(per_document):
     with pytest.raises(ValidationError):
         ThresholdSettings(rule="rcut", per_document=per_document)
 
 
-@pytest.mark.parametrize("rule", ["default", "rcut", "pcut", "expected-f1"])
-@pytest.mark.parametrize("value", [0.0, -0.75])
+@for_each("rule", ["default", "rcut", "pcut", "expected-f1"])
+@for_each("value", [0.0, -0.75])
 def test_rules_without_thresholds_have_the_learners_own(rule, value):
     settings = ThresholdSettings(rule=rule, value=value)
     assert set_thresholds(settings, SCORES, LABELS).tolist() == [value] * 4
-
-
-def test_the_default_rule_accepts_scores_from_its_value_on():
-    assert np.array_equal(decided({"rule": "default"}), SCORES >= 0.0)
-    assert np.array_equal(decided({"rule": "default", "value": 0.5}), SCORES >= 0.5)
 
 
 TUNING_KEYS = {
@@ -145,10 +126,8 @@ TUNING_KEYS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [(key, value) for key in TUNING_KEYS for value in TUNING_KEYS[key]]
-)
-@pytest.mark.parametrize("rule", ["tuned", "scut", "break-even", "scut-fbr", "pcut"])
+@for_each(("key", "value"), [(key, value) for key in TUNING_KEYS for value in TUNING_KEYS[key]])
+@for_each("rule", ["tuned", "scut", "break-even", "scut-fbr", "pcut"])
 def test_every_key_of_tuning_reaches_the_thresholds(rule, key, value):
     """The thresholds are those of the function called with the same tuning rule."""
     settings = ThresholdSettings(rule=rule, **{key: value}, cross_validated=rule == "pcut")
@@ -164,7 +143,7 @@ def test_every_key_of_tuning_reaches_the_thresholds(rule, key, value):
     assert np.array_equal(set_thresholds(settings, SCORES, LABELS), expected)
 
 
-@pytest.mark.parametrize("combination", ["pooled", "mean_of_folds", "median_of_folds"])
+@for_each("combination", ["pooled", "mean_of_folds", "median_of_folds"])
 def test_folds_and_their_combination_reach_the_tuning(combination):
     folds = np.arange(len(LABELS)) % 3
     settings = ThresholdSettings(rule="tuned", combination=combination, **HELD_OUT)
@@ -174,8 +153,8 @@ def test_folds_and_their_combination_reach_the_tuning(combination):
     assert np.array_equal(set_thresholds(settings, SCORES, LABELS), one_fold)
 
 
-@pytest.mark.parametrize("rule", THRESHOLD_RULES)
-@pytest.mark.parametrize("cross_validated", [False, True])
+@for_each("rule", THRESHOLD_RULES)
+@for_each("cross_validated", [False, True])
 def test_rules_that_need_all_documents_say_so(rule, cross_validated):
     """If a rule does not, each document has the decision that it has among others."""
     settings = ThresholdSettings(rule=rule, cross_validated=cross_validated, per_document="training")
@@ -199,7 +178,7 @@ def test_rules_that_need_all_documents_say_so(rule, cross_validated):
     assert settings.needs_all_documents == (rule in ("pcut", "expected-f1") and not cross_validated)
 
 
-@pytest.mark.parametrize("rule", ["rcut", "pcut"])
+@for_each("rule", ["rcut", "pcut"])
 def test_the_number_of_categories_per_document_is_given_counted_or_tuned(rule):
     tune = {"rcut": tune_rcut, "pcut": tune_pcut}[rule]
     expected = {2.5: 2.5, "training": np.count_nonzero(LABELS) / 300, "tuned": tune(SCORES, LABELS)}
@@ -208,7 +187,7 @@ def test_the_number_of_categories_per_document_is_given_counted_or_tuned(rule):
         assert set_categories_per_document(settings, SCORES, LABELS) == pytest.approx(number)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         {"rule": "tunned"},
@@ -226,16 +205,6 @@ def test_the_number_of_categories_per_document_is_given_counted_or_tuned(rule):
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(ValidationError):
         ThresholdSettings(**wrong)
-
-
-def test_settings_survive_json():
-    chosen = ThresholdSettings(rule="scut-fbr", least_f1=12.5, accept_nothing=None, folds=2)
-    assert ThresholdSettings.model_validate_json(chosen.model_dump_json()) == chosen
-    assert (ThresholdSettings().least_f1, ThresholdSettings().fallback, ThresholdSettings().folds) == (
-        30.0,
-        1,
-        5,
-    )
 
 
 def test_shrunk_thresholds_lie_between_the_shared_one_and_a_category_s_own() -> None:
@@ -269,7 +238,7 @@ def test_shrunk_thresholds_of_pcut_lie_between_the_shared_one_and_its_own() -> N
     assert not np.allclose(own, shrunk)
 
 
-@pytest.mark.parametrize("rule", ["default", "tuned", "scut", "scut-fbr", "break-even", "pcut"])
+@for_each("rule", ["default", "tuned", "scut", "scut-fbr", "break-even", "pcut"])
 def test_at_least_one_adds_the_nearest_category_and_nothing_else(rule: str) -> None:
     settings = {"rule": rule, "value": 1.5, "fallback": 0, "cross_validated": True}
     without, with_one = (decided({**settings, "at_least_one": each}) for each in (False, True))
@@ -302,9 +271,3 @@ def test_no_shared_threshold_is_better_where_each_document_gets_a_category(seed:
 
     best = max(map(measure, [*scores.ravel(), scores.max() + 1.0]))
     assert measure(find_shared_threshold(scores, labels, at_least_one=True)) == pytest.approx(best)
-
-
-@pytest.mark.parametrize(("key", "value"), [("shrinkage", 5), ("at_least_one", True)])
-def test_later_keys_are_part_of_a_key_only_where_they_are_set(key: str, value: object) -> None:
-    assert key not in ThresholdSettings(rule="scut").model_dump(mode="json")
-    assert ThresholdSettings(rule="scut", **{key: value}).model_dump(mode="json")[key] == value

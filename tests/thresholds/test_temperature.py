@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 
+from tests.loops import for_each
 from textcat.evaluation.one_label import compute_calibration_error, measure_reliability
 from textcat.thresholds.calibration import Temperature, fit_temperature, normalize_probabilities
 
@@ -20,8 +21,8 @@ def draw(seed: int, documents: int = 4000, classes: int = 7, inverse: float = 1.
     return scores, np.eye(classes, dtype=bool)[labels]
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@for_each("seed", range(3))
+@for_each("unit", [1e-3, 1.0, 1e3])
 def test_no_other_temperature_is_more_likely(seed: int, unit: float) -> None:
     scores, labels = draw(seed, documents=300)
     scores = scores * unit

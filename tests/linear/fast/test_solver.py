@@ -10,15 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.linear.problems import Small, make, smalls
+from tests.loops import for_each
 from textcat.linear import fit
 
 PAIRS = [("logistic", "gaussian"), ("squared_hinge", "gaussian"), ("hinge", "gaussian")]
 PAIRS += [("logistic", "laplace"), ("squared_hinge", "laplace")]
 
 
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("lam", [2e-3, 0.02, 0.2])
-@pytest.mark.parametrize(("loss", "prior"), PAIRS)
+@for_each("masked", [False, True])
+@for_each("lam", [2e-3, 0.02, 0.2])
+@for_each(("loss", "prior"), PAIRS)
 def test_same_optimum_as_the_faithful_algorithm(loss: str, prior: str, lam: float, masked: bool) -> None:
     small = make(71, documents=60, binary=False)
     known: dict[str, Any] = {"loss": loss, "prior": prior, "lam": lam, "tol": 5e-7, "max_passes": 20_000}

@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
+from tests.loops import for_each
 from textcat.linear.fast.working_set import (
     BoundedNewton,
     DualChange,
     maximise_on_working_set,
-    take_coordinate_steps,
 )
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_step_counts_by_its_part_of_the_gap_not_by_its_gain(dtype: type) -> None:
-    """Under a ceiling of 100 a gradient of 1e-4 is a hundredth of the gap, and gains 5e-9 only."""
-
-    def take_step(negligible: float, ridge: float) -> float:
-        values = [np.array([value], dtype) for value in (0.0, 1e-4, 0.0, 100.0, ridge)]
-        Q = np.array([[1.0 + ridge]], dtype)
-        take_coordinate_steps(Q, *values, 1, negligible)
-        return float(values[0][0])
-
-    assert take_step(0.009, 0.0) == pytest.approx(1e-4)
-    assert take_step(0.011, 0.0) == 0.0
-    # With a ridge the part of the gap is gradient^2 / (2 ridge).
-    assert take_step(4.9e-9, 1.0) == pytest.approx(5e-5)
-    assert take_step(5.1e-9, 1.0) == 0.0
-
-
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_the_gap_asked_for_is_reached_under_high_ceilings(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.random((80, 200)) * (rng.random((80, 200)) < 0.1)
