@@ -54,19 +54,14 @@ class TreeParameters(LearnerParameters):
     depth: int = Field(default=1, ge=1, le=30)
 
 
-class DescentParameters(LearnerParameters):
-    """Parameters of the descent that maximises a figure of merit."""
+class MeritParameters(LearnerParameters):
+    """Parameters of binary trees learned by maximal figure of merit."""
 
     merit: Literal["f1", "mce"] = "f1"
     alpha: float = Field(default=20.0, gt=0)
     offset: Literal["zero", "mean", "centred"] | None = None
     kappa: float = Field(default=0.05, gt=0)
     horizon: int | None = Field(default=None, ge=1)
-
-
-class MeritParameters(DescentParameters):
-    """Parameters of binary trees learned by maximal figure of merit."""
-
     iterations: int = Field(default=2000, ge=0)
     start: Literal["mean", "perceptron"] = "mean"
     trace: bool = False
@@ -79,14 +74,6 @@ class MeritParameters(DescentParameters):
         """Keep the run's own number of iterations too."""
         own = info.data.get("iterations", 0)
         return sorted([*checkpoints, own]) if checkpoints and own not in checkpoints else checkpoints
-
-
-class MulticategoryMeritParameters(DescentParameters):
-    """Parameters of maximal figure of merit for one category per document."""
-
-    iterations: int = Field(default=2000, ge=1)
-    eta: float = Field(default=4.0, gt=0)
-    score: Literal["power", "exponential"] = "exponential"
 
 
 class SoftmaxParameters(LearnerParameters):
@@ -227,7 +214,6 @@ _OTHERS: dict[str, dict[str, Any]] = {
     "normalized_large_margin_winnow": {"parameters": OnlineParameters},
     "perceptron_tree": {"parameters": TreeParameters, "version": 3},
     "mfom": {"parameters": MeritParameters, "version": 3},
-    "mfom_multicategory": {"parameters": MulticategoryMeritParameters},
     "softmax": {"parameters": SoftmaxParameters, "version": 3},
     "label_tree": {"parameters": LabelTreeParameters, "solver": "fast"},
     "mmlr_cg": {"parameters": MulticlassParameters},
