@@ -271,31 +271,67 @@ def _read_named_learners() -> dict[str, LearnerEntry]:
     return rows
 
 
-_TEXTS = read_packaged_yaml("experiment/methods.yaml")
+_SVM = "`learner: linear` with `parameters: {loss: squared_hinge, prior: gaussian, cost: 1}`"
+_LOGISTIC = "`learner: linear` with `parameters: {loss: logistic, prior: gaussian, cost: 1}`"
 # Names that people try, and what to write instead.
-USUAL_NAMES: dict[str, str] = _TEXTS["usual_names"]
-
-
-_OTHERS: dict[str, dict[str, Any]] = {
-    "naive_bayes": {"parameters": NaiveBayesParameters},
-    "naive_bayes_multiclass": {"parameters": NaiveBayesParameters},
-    "smo": {"parameters": SmoParameters, "categories_at_once": 16},
-    "perceptron": {"parameters": OnlineParameters},
-    "dual_svm": {"parameters": OnlineParameters},
-    "winnow": {"parameters": OnlineParameters},
-    "normalized_winnow": {"parameters": OnlineParameters},
-    "large_margin_winnow": {"parameters": OnlineParameters},
-    "normalized_large_margin_winnow": {"parameters": OnlineParameters},
-    "perceptron_tree": {"parameters": TreeParameters, "version": 3},
-    "mfom": {"parameters": MeritParameters, "version": 3},
-    "softmax": {"parameters": SoftmaxParameters, "version": 3},
-    "label_tree": {"parameters": LabelTreeParameters, "solver": "fast"},
-    "mmlr_cg": {"parameters": MulticlassParameters},
+USUAL_NAMES = {
+    "svm": _SVM,
+    "svc": _SVM,
+    "linear_svm": _SVM,
+    "linearsvc": _SVM,
+    "logistic": _LOGISTIC,
+    "logistic_regression": _LOGISTIC,
+    "logisticregression": _LOGISTIC,
+    "ridge": "`learner: linear` with `parameters: {loss: squared, prior: gaussian, cost: 1}`",
+    "lasso": "`learner: linear` with `parameters: {loss: logistic, prior: laplace, cost: 1}`",
+    "maxent": "`learner: softmax`",
+    "multinomialnb": "`learner: naive_bayes_multiclass`",
 }
+
 LEARNERS: dict[str, LearnerEntry] = {
     **_read_named_learners(),
-    "linear": _make_linear_entry(_TEXTS["learners"]["linear"]),
-    **{name: LearnerEntry(_TEXTS["learners"][name], **facts) for name, facts in _OTHERS.items()},
+    "linear": _make_linear_entry("any loss x prior x algorithm, by default to the optimum"),
+    "naive_bayes": LearnerEntry(
+        "naive Bayes 2: multinomial, one category against the rest", NaiveBayesParameters
+    ),
+    "naive_bayes_multiclass": LearnerEntry(
+        "naive Bayes 1: multinomial over all classes", NaiveBayesParameters
+    ),
+    "smo": LearnerEntry(
+        "support vector machine with explicit threshold, by sequential minimal optimization",
+        SmoParameters,
+        categories_at_once=16,
+    ),
+    "perceptron": LearnerEntry("Perceptron (zhang_2000)", OnlineParameters),
+    "dual_svm": LearnerEntry(
+        "support vector machine by dual ascent with a fixed learning rate (zhang_2000)", OnlineParameters
+    ),
+    "winnow": LearnerEntry("balanced Winnow, unnormalized (zhang_2000)", OnlineParameters),
+    "normalized_winnow": LearnerEntry("balanced Winnow, normalized (zhang_2000)", OnlineParameters),
+    "large_margin_winnow": LearnerEntry(
+        "large-margin balanced Winnow, unnormalized (zhang_2000)", OnlineParameters
+    ),
+    "normalized_large_margin_winnow": LearnerEntry(
+        "large-margin balanced Winnow, normalized (zhang_2000)", OnlineParameters
+    ),
+    "perceptron_tree": LearnerEntry(
+        "binary tree, splits by the batch perceptron (gao_2003, section 5.1)", TreeParameters, version=3
+    ),
+    "mfom": LearnerEntry(
+        "binary tree, splits of maximal figure of merit (gao_2003, section 4)", MeritParameters, version=3
+    ),
+    "softmax": LearnerEntry(
+        "polytomous logistic regression (genkin_2004, section 7)", SoftmaxParameters, version=3
+    ),
+    "label_tree": LearnerEntry(
+        "label trees: clusters of labels, linear classifiers at every node, beam search",
+        LabelTreeParameters,
+        solver="fast",
+    ),
+    "mmlr_cg": LearnerEntry(
+        "multiclass modified logistic regression by conjugate gradient (zhang_jin_2003, section 4)",
+        MulticlassParameters,
+    ),
 }
 
 
