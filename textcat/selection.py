@@ -214,13 +214,39 @@ class SelectionSettings(GrowingSettings):
 
     later = ("candidates", "ties", "folds")
 
-    score: Annotated[str, KnownName("selection score", lambda: SCORES)] = "gini_gain"
-    features: PositiveInt | Literal["all"] = "all"
-    scope: SelectionScope = "category"
-    minimum_documents: int = Field(default=1, ge=0)
-    candidates: Literal["all", "positive"] = "all"
-    ties: Ties = "first"
-    folds: Literal["inside", "once"] = "inside"
+    score: Annotated[str, KnownName("selection score", lambda: SCORES)] = Field(
+        default="gini_gain", description="The score that ranks features."
+    )
+    features: PositiveInt | Literal["all"] = Field(
+        default="all", description="How many of the best features are kept."
+    )
+    scope: SelectionScope = Field(
+        default="category",
+        description="category: this number of features for each category; common: one minimum score for all "
+        "categories, at which they together keep this number of features, and each category keeps "
+        "those that reach it; max, mean, weighted_mean, sum: one set for all by the maximum, the "
+        "mean, the mean weighted with the numbers of training documents, or the sum of the scores "
+        "over categories.",
+    )
+    minimum_documents: int = Field(
+        default=1, ge=0, description="Features in fewer training documents than this are never kept."
+    )
+    candidates: Literal["all", "positive"] = Field(
+        default="all",
+        description="all: every term may be selected for a category; positive: only terms of its training "
+        "documents.",
+    )
+    ties: Ties = Field(
+        default="first",
+        description="Which of the terms with equal scores are kept: the first or the last in sorted order.",
+    )
+    folds: Literal["inside", "once"] = Field(
+        default="inside",
+        description="inside: each fold of cross-validation learns document frequencies, features and latent "
+        "dimensions from its own training part, documents of equal text are in one fold, and "
+        "folds have equal shares of single labels; once: all folds use those of all training "
+        "documents, and are drawn at random, as in the experiments of the papers.",
+    )
 
 
 def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSettings) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Base classes of settings that experiment files may give; settings.yaml describes their keys."""
+"""Base classes of settings that experiment files may give."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from textcat.yaml_reader import find_near_names, read_packaged_yaml
+from textcat.yaml_reader import find_near_names
 
 
 def describe_fault(error: ValidationError, left_out: Collection[str] = ()) -> str:
@@ -30,27 +30,14 @@ def describe_fault(error: ValidationError, left_out: Collection[str] = ()) -> st
 
 
 def describe_keys(kind: type[BaseModel]) -> dict[str, str]:
-    """Return the description of each key of a settings class, its base classes included."""
-    table = read_packaged_yaml("settings.yaml")
-    return {
-        key: text for each in reversed(kind.__mro__) for key, text in table.get(each.__name__, {}).items()
-    }
+    """Return the description of each key of a settings class that has one."""
+    return {key: field.description for key, field in kind.model_fields.items() if field.description}
 
 
 class StrictSettings(BaseModel):
     """Immutable settings without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        made = handler(schema)
-        properties = handler.resolve_ref_schema(made).get("properties", {})
-        for key, text in describe_keys(cls).items():
-            properties[key]["description"] = text
-        return made
 
 
 class GrowingSettings(StrictSettings):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.resources import files
@@ -58,6 +58,14 @@ class YamlSource:
             if keys[:length] in self.places:
                 return self.places[keys[:length]]
         return None
+
+
+def list_paths(value: Any, keys: KeyPath) -> Iterator[KeyPath]:
+    """Yield the path of a value and of everything in it."""
+    yield keys
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in inner:
+        yield from list_paths(part, (*keys, key))
 
 
 def suggest_names(word: str, known: Iterable[str]) -> str:

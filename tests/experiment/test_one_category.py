@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from tests.experiment.place import Place
 from tests.experiment.small import COMMON, WORDS
@@ -16,7 +15,6 @@ EXPERIMENT = """title: One category for each document
 corpus: {name: csv, path: one.csv, single_label: true, options: {side: side}}
 text: {fields: [text]}
 runs:
-  merit: {learner: mfom_multicategory, parameters: {merit: MERIT, iterations: 200, alpha: 2, kappa: 0.5, eta: 2}}
   softmax: {learner: softmax}
   mmlr: {learner: mmlr_cg, parameters: {steps: 40}}
 """
@@ -33,13 +31,12 @@ def write_documents(path: Path) -> None:
             rows.writerow([" ".join(words), label, "train" if number % 2 else "test"])
 
 
-@pytest.mark.parametrize("merit", ["f1", "mce"])
-def test_every_learner_of_one_category_learns_the_topics(tmp_path: Path, merit: str) -> None:
+def test_every_learner_of_one_category_learns_the_topics(tmp_path: Path) -> None:
     place = Place(tmp_path)
     write_documents(tmp_path / "one.csv")
     experiment = tmp_path / "one.yaml"
-    experiment.write_text(EXPERIMENT.replace("MERIT", merit))
+    experiment.write_text(EXPERIMENT)
     place.textcat("run", str(experiment))
     results = json.loads((place.results / "one" / "results.json").read_text())
-    for name in ("merit", "softmax", "mmlr"):
+    for name in ("softmax", "mmlr"):
         assert results["runs"][name]["measures"]["accuracy"] > 90, name

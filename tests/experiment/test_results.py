@@ -6,6 +6,7 @@ import json
 import shutil
 import statistics
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from tests.experiment.own_table import carried_out, results_of
 from tests.experiment.place import Place
 from tests.loops import for_each
-from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.errors import BadDataError, DataNotAvailableError, StageFailedError, UsageError
 from textcat.experiment.run.results import collect_results, measure_weights
 from textcat.experiment.run.results_file import (
     add_timings,
@@ -29,6 +30,7 @@ from textcat.experiment.run.results_file import (
 from textcat.experiment.steps.models import save_model
 from textcat.linear.model import LinearModel
 from textcat.report.comparison_tables import runs_as_text
+from textcat.report.diagnostics import diagnose_runs
 
 TWO = {
     "ridge": {"learner": "linear", "parameters": {"loss": "logistic", "lam": 1e-3}},
@@ -251,3 +253,20 @@ def test_results_may_hold_only_the_largest_categories(tmp_path: Path) -> None:
     shutil.rmtree(place.data)
     with pytest.raises(DataNotAvailableError, match="no counts for each category"):
         place.textcat("compare", str(place.report) + ":svm", str(place.report) + ":bayes")
+
+
+def test_a_report_makes_nothing_that_is_missing(tmp_path: Path) -> None:
+    """A model that is gone is an error of the reader, not a reason to train."""
+    plan, context, timings = carried_out(tmp_path, {"runs": {"bayes": {"learner": "naive_bayes"}}})
+    results = collect_results(plan, context)
+    model = context.store.locate_artifact(plan.chains[0].trained.recipe)
+    shutil.rmtree(model)
+    fresh = replace(context, results=tmp_path / "other")
+    for read in (
+        lambda: collect_results(plan, fresh),
+        lambda: collect_timings(plan, fresh, timings),
+        lambda: diagnose_runs(plan, fresh, results["runs"]),
+    ):
+        with pytest.raises(StageFailedError, match="not in the cache"):
+            read()
+    assert not model.exists()

@@ -17,7 +17,7 @@ from textcat.errors import BadDataError
 from textcat.learners.gpd import GpdSettings, descend
 from textcat.learners.label_tree_training import fit_label_tree
 from textcat.learners.lsi import learn_axes
-from textcat.learners.mfom import fit_mfom, fit_multicategory_mfom
+from textcat.learners.mfom import fit_mfom
 from textcat.learners.mmlr_cg import fit_mmlr_cg
 from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes
 from textcat.learners.parameters import LabelTreeParameters
@@ -96,7 +96,6 @@ def list_entries() -> dict[str, Entry]:
         "softmax dual": lambda M: fit_softmax(M, Y, algorithm="dual"),
         "mmlr_cg": lambda M: fit_mmlr_cg(M, Y),
         "mfom": lambda M: fit_mfom(M, Y, descent),
-        "multicategory": lambda M: fit_multicategory_mfom(M, Y, descent),
         "descent": lambda M: descend(M, Y, np.ones_like(Y), descent),
         "perceptron trees": lambda M: fit_perceptron_trees(M, Y, PerceptronSettings(3, 0.1)),
         "label tree": lambda M: fit_label_tree(M, Y, tree),

@@ -26,9 +26,9 @@ from textcat.linear.priors import PRIORS
 
 SMALL = make(7, documents=25, features=8, categories=3)
 REQUESTS = [
-    SolveRequest(find_loss(loss), prior, penalize_bias, bias, informed, one_strength, class_weights)
-    for loss, prior, penalize_bias, bias, informed, one_strength, class_weights in itertools.product(
-        LOSS_NAMES, PRIORS, [True, False], [1.0, 0.0], [False, True], [True, False], [False, True]
+    SolveRequest(find_loss(loss), prior, penalize_bias, bias, one_strength, class_weights)
+    for loss, prior, penalize_bias, bias, one_strength, class_weights in itertools.product(
+        LOSS_NAMES, PRIORS, [True, False], [1.0, 0.0], [True, False], [False, True]
     )
 ]
 
@@ -57,10 +57,9 @@ def test_a_refusal_names_every_algorithm_that_can() -> None:
 
 
 def test_asking_for_less_never_makes_an_algorithm_refuse() -> None:
-    """Without modes, signs, class weights or a free constant, all that could solve it still can."""
+    """Without variances, class weights or a free constant, all that could solve it still can."""
     for request in REQUESTS:
         for easier in (
-            replace(request, informed=False),
             replace(request, one_strength=True),
             replace(request, class_weights=False),
             replace(request, penalize_bias=True),
@@ -78,13 +77,13 @@ def test_fit_solves_what_the_rules_allow_and_refuses_the_rest(loss: str, prior: 
     asked: dict[str, dict[str, Any]] = {
         "plain": {},
         "free constant": {"penalize_bias": False},
-        "modes": {"prior": Prior(prior, mode=rng.normal(size=8))},
+        "variances": {"prior": Prior(prior, variance=rng.random(8) + 0.1)},
         "class weights": {"class_weight": "balanced"},
     }
     changes = {
         "plain": {},
         "free constant": {"penalize_bias": False},
-        "modes": {"informed": True},
+        "variances": {"one_strength": False},
         "class weights": {"class_weights": True},
     }
     for name, changed in asked.items():

@@ -154,23 +154,12 @@ def test_lam_is_one_number_or_one_per_category(name: str, lam: Any, penalize_bia
         expected[-1] = 0.0
     assert np.array_equal(found.strength, expected)
     assert found.prior == ("gaussian" if name == "none" else name)
-    assert not found.informed
     weights = np.array([[1.0, -2], [0, 3], [0.5, 0], [4, 4]])
     size = np.abs(weights) if name == "laplace" else weights**2
     np.testing.assert_allclose(found.values(weights, slice(0, 2)), (expected * size).sum(axis=0))
     np.testing.assert_allclose(
         found.values(weights[:, 1:], slice(1, 2)), (expected[:, 1:] * size[:, 1:]).sum(axis=0)
     )
-
-
-def test_modes_and_signs_do_not_concern_the_constant() -> None:
-    found = penalty(mode=[1.0, -1.0, 0.0], sign=[1, -1, 0])
-    assert found.informed
-    assert found.mode[:, 0].tolist() == [1.0, -1.0, 0.0, 0.0]
-    assert found.low[:, 0].tolist() == [0.0, -np.inf, -np.inf, -np.inf]
-    assert found.high[:, 0].tolist() == [np.inf, 0.0, np.inf, np.inf]
-    at_mode = np.array([[1.0, 1], [-1, -1], [0, 0], [0, 0]])
-    assert found.values(at_mode, slice(0, 2)).tolist() == [0.0, 0.0]
 
 
 @for_each(
@@ -183,9 +172,6 @@ def test_modes_and_signs_do_not_concern_the_constant() -> None:
         ({"variance": [1.0, 2.0]}, "variance has shape"),
         ({"variance": np.ones((3, 3))}, "variance has shape"),
         ({"variance": [1.0, 0.0, 1.0]}, "above 0"),
-        ({"mode": [1.0, np.nan, 0.0]}, "must be finite"),
-        ({"sign": np.ones(4)}, "sign has shape"),
-        ({"mode": [1.0, 0, 0], "sign": [-1, 0, 0]}, "forbids"),
     ],
 )
 def test_priors_that_make_no_sense_are_refused(given_: dict[str, Any], message: str) -> None:
@@ -194,6 +180,5 @@ def test_priors_that_make_no_sense_are_refused(given_: dict[str, Any], message: 
 
 
 def test_without_a_constant_the_last_row_is_a_feature() -> None:
-    found = make_penalty(Prior("gaussian", mode=[1.0, 2, 3, 4]), 0.5, SHAPE, 10, False, False)
-    assert found.strength[-1].tolist() == [0.5, 0.5]
-    assert found.mode[-1].tolist() == [4.0, 4.0]
+    found = make_penalty(Prior("gaussian", variance=[1.0, 2, 4, 8]), 0.5, SHAPE, 10, False, False)
+    assert found.strength[-1].tolist() == [lam_from_variance(8.0, 10, "gaussian")] * 2

@@ -79,39 +79,48 @@ def pick(*names: str, minus: str = "") -> str:
 
 
 AB, CD, C = pick("a", "b"), pick("c", "d"), pick("c")
+MINUS = "minus: {experiment: e, run: r, measure: %s}"
 LOSES_MORE = (
-    f"{{test: loses_more, before: {pick('a')}, after: {pick('b')}, "
-    f"others_before: {pick('c')}, others_after: {pick('d')}, by: 1}}"
+    f"{{compare: pairs, left: {{experiment: e, run: r, measure: a, {MINUS % 'b'}}}, "
+    f"right: {{experiment: e, run: r, measure: c, {MINUS % 'd'}}}, above: 1}}"
 )
 
 
 @for_each(
     ("test", "measures", "expected"),
     [
-        (f"{{test: all_greater, left: {AB}, right: {CD}}}", {"a": 5, "b": 4, "c": 3, "d": 1}, "holds"),
-        (f"{{test: all_greater, left: {AB}, right: {CD}}}", {"a": 5, "b": 2, "c": 3, "d": 1}, "fails"),
-        (f"{{test: all_greater, left: {AB}, right: {CD}}}", {"a": 5, "b": 3, "c": 3, "d": 1}, "fails"),
-        (f"{{test: all_greater, left: {AB}, right: {C}, by: 2}}", {"a": 5, "b": 4, "c": 3}, "fails"),
-        (f"{{test: pairwise_greater, left: {AB}, right: {CD}}}", {"a": 5, "b": 2, "c": 3, "d": 1}, "holds"),
-        (f"{{test: pairwise_greater, left: {AB}, right: {CD}}}", {"a": 5, "b": 1, "c": 3, "d": 1}, "fails"),
+        (f"{{compare: extremes, left: {AB}, right: {CD}}}", {"a": 5, "b": 4, "c": 3, "d": 1}, "holds"),
+        (f"{{compare: extremes, left: {AB}, right: {CD}}}", {"a": 5, "b": 2, "c": 3, "d": 1}, "fails"),
+        (f"{{compare: extremes, left: {AB}, right: {CD}}}", {"a": 5, "b": 3, "c": 3, "d": 1}, "fails"),
+        (f"{{compare: extremes, left: {AB}, right: {C}, above: 2}}", {"a": 5, "b": 4, "c": 3}, "fails"),
+        (f"{{compare: pairs, left: {AB}, right: {CD}}}", {"a": 5, "b": 2, "c": 3, "d": 1}, "holds"),
+        (f"{{compare: pairs, left: {AB}, right: {CD}}}", {"a": 5, "b": 1, "c": 3, "d": 1}, "fails"),
         (
-            f"{{test: pairwise_greater, left: {AB}, right: {C}, at_least: 1}}",
+            f"{{compare: pairs, left: {AB}, right: {C}, at_least: 1}}",
             {"a": 5, "b": 1, "c": 3},
             "holds",
         ),
-        (f"{{test: near, left: {AB}, right: {CD}, tolerance: 1}}", {"a": 5, "b": 1, "c": 4, "d": 2}, "holds"),
-        (f"{{test: near, left: {AB}, right: {CD}, tolerance: 1}}", {"a": 5, "b": 1, "c": 4, "d": 3}, "fails"),
-        (f"{{test: within, numbers: {AB}, points: 1}}", {"a": 5, "b": 4}, "holds"),
-        (f"{{test: within, numbers: {AB}, points: 1}}", {"a": 5, "b": 3.9}, "fails"),
-        (f"{{test: between, numbers: {AB}, low: 1, high: 5}}", {"a": 5, "b": 1}, "holds"),
-        (f"{{test: between, numbers: {AB}, low: 1, high: 5}}", {"a": 5.1, "b": 1}, "fails"),
         (
-            f"{{test: difference_between, left: {AB}, right: {CD}, low: -1, high: 1}}",
+            f"{{compare: distance, left: {AB}, right: {CD}, high: 1}}",
             {"a": 5, "b": 1, "c": 4, "d": 2},
             "holds",
         ),
         (
-            f"{{test: difference_between, left: {AB}, right: {CD}, low: 0, high: 1}}",
+            f"{{compare: distance, left: {AB}, right: {CD}, high: 1}}",
+            {"a": 5, "b": 1, "c": 4, "d": 3},
+            "fails",
+        ),
+        (f"{{compare: range, left: {AB}, high: 1}}", {"a": 5, "b": 4}, "holds"),
+        (f"{{compare: range, left: {AB}, high: 1}}", {"a": 5, "b": 3.9}, "fails"),
+        (f"{{compare: numbers, left: {AB}, low: 1, high: 5}}", {"a": 5, "b": 1}, "holds"),
+        (f"{{compare: numbers, left: {AB}, low: 1, high: 5}}", {"a": 5.1, "b": 1}, "fails"),
+        (
+            f"{{compare: pairs, left: {AB}, right: {CD}, low: -1, high: 1}}",
+            {"a": 5, "b": 1, "c": 4, "d": 2},
+            "holds",
+        ),
+        (
+            f"{{compare: pairs, left: {AB}, right: {CD}, low: 0, high: 1}}",
             {"a": 5, "b": 1, "c": 4, "d": 2},
             "fails",
         ),
@@ -119,48 +128,49 @@ LOSES_MORE = (
         (LOSES_MORE, {"a": 9, "b": 4, "c": 5, "d": 1}, "fails"),
         (LOSES_MORE, {"a": 9, "b": 9, "c": 5, "d": 4}, "fails"),
         (
-            f"{{test: ratio_between, left: {AB}, right: {C}, low: 1, high: 2}}",
+            f"{{compare: ratios, left: {AB}, right: {C}, low: 1, high: 2}}",
             {"a": 6, "b": 3, "c": 3},
             "holds",
         ),
         (
-            f"{{test: ratio_between, left: {AB}, right: {C}, low: 1, high: 2}}",
+            f"{{compare: ratios, left: {AB}, right: {C}, low: 1, high: 2}}",
             {"a": 7, "b": 3, "c": 3},
             "fails",
         ),
         (
-            f"{{test: ratio_between, left: {AB}, right: {C}, low: 1, high: 2}}",
+            f"{{compare: ratios, left: {AB}, right: {C}, low: 1, high: 2}}",
             {"a": 6, "b": 3, "c": 0},
             "fails",
         ),
-        (f"{{test: ratio_between, left: {AB}, right: {C}, low: 1}}", {"a": 6, "b": 3, "c": 3}, "holds"),
-        (f"{{test: ratio_between, left: {AB}, right: {C}, low: 1}}", {"a": 6, "b": 3, "c": 0}, "fails"),
-        (f"{{test: rises, numbers: {AB}}}", {"a": 1, "b": 2}, "holds"),
-        (f"{{test: rises, numbers: {AB}}}", {"a": 2, "b": 2}, "fails"),
-        (f"{{test: rises, numbers: {pick('a', 'b', 'c')}, slack: 1}}", {"a": 1, "b": 0.5, "c": 2}, "holds"),
-        (f"{{test: rises, numbers: {pick('a', 'b', 'c')}, slack: 1}}", {"a": 1, "b": -0.5, "c": 2}, "fails"),
-        (f"{{test: varies_more, left: {AB}, right: {CD}}}", {"a": 1, "b": 4, "c": 9, "d": 7}, "holds"),
-        (f"{{test: varies_more, left: {AB}, right: {CD}}}", {"a": 1, "b": 4, "c": 9, "d": 6}, "fails"),
-        (f"{{test: significant, p_values: {AB}}}", {"a": 0.01, "b": 0.049}, "holds"),
-        (f"{{test: significant, p_values: {AB}}}", {"a": 0.01, "b": 0.05}, "fails"),
-        (f"{{test: significant, p_values: {AB}, wanted: false}}", {"a": 0.3, "b": 0.05}, "holds"),
+        (f"{{compare: ratios, left: {AB}, right: {C}, low: 1}}", {"a": 6, "b": 3, "c": 3}, "holds"),
+        (f"{{compare: ratios, left: {AB}, right: {C}, low: 1}}", {"a": 6, "b": 3, "c": 0}, "fails"),
+        (f"{{compare: steps, left: {AB}}}", {"a": 1, "b": 2}, "holds"),
+        (f"{{compare: steps, left: {AB}}}", {"a": 2, "b": 2}, "fails"),
+        (f"{{compare: steps, left: {AB}, low: 0}}", {"a": 2, "b": 2}, "holds"),
+        (f"{{compare: steps, left: {pick('a', 'b', 'c')}, low: -1}}", {"a": 1, "b": 0.5, "c": 2}, "holds"),
+        (f"{{compare: steps, left: {pick('a', 'b', 'c')}, low: -1}}", {"a": 1, "b": -0.5, "c": 2}, "fails"),
+        (f"{{compare: range, left: {AB}, right: {CD}}}", {"a": 1, "b": 4, "c": 9, "d": 7}, "holds"),
+        (f"{{compare: range, left: {AB}, right: {CD}}}", {"a": 1, "b": 4, "c": 9, "d": 6}, "fails"),
+        (f"{{compare: numbers, left: {AB}, below: 0.05}}", {"a": 0.01, "b": 0.049}, "holds"),
+        (f"{{compare: numbers, left: {AB}, below: 0.05}}", {"a": 0.01, "b": 0.05}, "fails"),
+        (f"{{compare: numbers, left: {AB}, low: 0.05}}", {"a": 0.3, "b": 0.05}, "holds"),
         (
-            f"{{test: significantly_greater, repetitions: 5, left: {AB}, right: {CD}}}",
+            f"{{compare: t_test, below: 0.05, repetitions: 5, left: {AB}, right: {CD}}}",
             {"a": 86.5, "b": 0.4, "c": 85.2, "d": 0.4},
             "holds",
         ),
         (
-            f"{{test: significantly_greater, repetitions: 5, left: {AB}, right: {CD}}}",
+            f"{{compare: t_test, below: 0.05, repetitions: 5, left: {AB}, right: {CD}}}",
             {"a": 85.45, "b": 0.4, "c": 85.23, "d": 0.4},
             "fails",
         ),
         (
-            f"{{test: significantly_greater, repetitions: 5, left: {AB}, right: {CD}}}",
+            f"{{compare: t_test, below: 0.05, repetitions: 5, left: {AB}, right: {CD}}}",
             {"a": 85.2, "b": 0.4, "c": 86.5, "d": 0.4},
             "fails",
         ),
         (
-            f"{{test: all_greater, left: {pick('a', minus='b')}, right: {pick('c', minus='d')}}}",
+            f"{{compare: extremes, left: {pick('a', minus='b')}, right: {pick('c', minus='d')}}}",
             {"a": 9, "b": 5, "c": 9, "d": 6},
             "holds",
         ),
@@ -194,8 +204,8 @@ def test_claims_that_cannot_fail_are_counted_apart():
 
 
 def test_a_failing_test_decides_even_if_another_was_not_run():
-    text = CLAIM.format(test=f"{{test: between, numbers: {pick('a')}, low: 0, high: 1}}")
-    text += f"    - {{test: between, numbers: {pick('b')}, low: 0, high: 1}}\n"
+    text = CLAIM.format(test=f"{{compare: numbers, left: {pick('a')}, low: 0, high: 1}}")
+    text += f"    - {{compare: numbers, left: {pick('b')}, low: 0, high: 1}}\n"
     (claim,) = validate_claims(parse_yaml(text, "test").data, "test")
     assert evaluate_claim(claim, {"e": {"r": {"a": 2.0}}}).outcome == "fails"
     result = evaluate_claim(claim, {"e": {"r": {"a": 0.5}}})
@@ -207,7 +217,7 @@ def test_a_failing_test_decides_even_if_another_was_not_run():
 def test_the_worst_outcome_decides(values):
     """0.5 is inside the bounds, 2.0 outside, and NaN and a missing number cannot be judged."""
     first, *others = (
-        f"{{test: between, numbers: {pick(f'm{k}')}, low: 0, high: 1}}" for k in range(len(values))
+        f"{{compare: numbers, left: {pick(f'm{k}')}, low: 0, high: 1}}" for k in range(len(values))
     )
     text = CLAIM.format(test=first) + "".join(f"    - {other}\n" for other in others)
     (claim,) = validate_claims(parse_yaml(text, "test").data, "test")
@@ -219,10 +229,10 @@ def test_the_worst_outcome_decides(values):
 
 def test_lists_multiply_in_the_order_written():
     text = CLAIM.format(
-        test="{test: within, points: 1, numbers: {experiment: [e, f], run: [r, s], measure: [a, b]}}"
+        test="{compare: range, high: 1, left: {experiment: [e, f], run: [r, s], measure: [a, b]}}"
     )
     (claim,) = validate_claims(parse_yaml(text, "test").data, "test")
-    places = claim.tests[0].numbers.list_places()
+    places = claim.tests[0].left.list_places()
     assert [(p.experiment, p.run, p.measure) for p in places] == [
         (e, r, m) for e in ("e", "f") for r in ("r", "s") for m in ("a", "b")
     ]
@@ -234,13 +244,16 @@ def test_lists_multiply_in_the_order_written():
     [
         ("id: zhang_2000", "id: zhang_2001", "does not start with"),
         ("    - T\n", "    []\n", "has no test"),
-        ("test: within", "test: witin", "invalid claims"),
-        ("points: 1", "tolerance: 1", "invalid claims"),
+        ("compare: range", "test: witin", "invalid claims"),
+        ("high: 1", "tolerance: 1", "invalid claims"),
         ("statement: S", "statement: S\n  colour: red", "invalid claims"),
+        ("compare: range", "compare: pairs", "needs `right`"),
+        ("compare: range", "compare: t_test", "needs `right`"),
+        ("high: 1", "repetitions: 5", "for a t_test"),
     ],
 )
 def test_invalid_claims_are_refused(old, new, message):
-    test = f"{{test: within, numbers: {AB}, points: 1}}"
+    test = f"{{compare: range, left: {AB}, high: 1}}"
     text = CLAIM.format(test="T" if old.strip() == "- T" else test)
     assert old in text
     with pytest.raises(UsageError, match=message):
@@ -248,6 +261,6 @@ def test_invalid_claims_are_refused(old, new, message):
 
 
 def test_duplicate_ids_are_refused():
-    one = CLAIM.format(test=f"{{test: within, numbers: {AB}, points: 1}}")
+    one = CLAIM.format(test=f"{{compare: range, left: {AB}, high: 1}}")
     with pytest.raises(UsageError, match="same id"):
         validate_claims(parse_yaml(one + one, "test").data, "test")

@@ -14,7 +14,6 @@ from textcat.errors import DataNotAvailableError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from textcat.published.baselines import JudgedMark
     from textcat.published.check import CellVerdict
     from textcat.report.gate import ResultsByExperiment
 
@@ -33,13 +32,11 @@ def check_command(where: tuple[str, ...], as_json: bool, pin: bool, **settings: 
     with, such as those of another copy of a collection or of a variant of a paper's experiment. Cells that were not
     run are listed and never pass.
     """
-    from textcat.published.baselines import count_marks, describe_counts
     from textcat.published.check import summarize_verdicts
     from textcat.report.comparison_tables import judge_against_print
     from textcat.report.gate import (
         explain_unchecked,
         find_results,
-        judge_baselines,
         judge_results,
         pin_values,
     )
@@ -48,11 +45,10 @@ def check_command(where: tuple[str, ...], as_json: bool, pin: bool, **settings: 
     options = read_command_settings(settings)
     results = find_results([_find_folder(each, options) for each in where] or [options.results])
     verdicts = judge_results(results, everything=not where)
-    baselines = judge_baselines(results, everything=not where)
     # Without names, only the experiments of the papers are counted.
     named = results if where else {}
     variants = {name: judge_against_print(one) for name, one in named.items() if one.get("variant_of")}
-    if not verdicts and not baselines and not variants:
+    if not verdicts and not variants:
         raise UsageError(
             f"nothing to compare: no number of {', '.join(sorted(results))} is published",
             where=" ".join(where),
@@ -63,7 +59,6 @@ def check_command(where: tuple[str, ...], as_json: bool, pin: bool, **settings: 
         if not options.quiet:
             print_text(f"pinned {len(verdicts)} cells in {pinned}", err=True)
         verdicts = judge_results(results, everything=not where)
-        baselines = judge_baselines(results, everything=not where)
     unchecked = explain_unchecked(results, variants)
     for message in (*unchecked, *_list_remarks(results, options, everything=not where)):
         print_text(message, err=True)
@@ -72,26 +67,19 @@ def check_command(where: tuple[str, ...], as_json: bool, pin: bool, **settings: 
         facts = {
             **summarize_verdicts(verdicts),
             "readings": by_reading,
-            "baselines": [entry.describe() for entry in baselines],
             "variants": {name: summarize_verdicts(cells) for name, cells in variants.items()},
             "unchecked": unchecked,
         }
         print_json(facts, ensure_ascii=True)
     else:
-        if verdicts or baselines:
+        if verdicts:
             _print_verdicts(verdicts, by_reading, options)
         for name, cells in variants.items():
             options.print_unless_quiet(f"\n{name}, a variant of {results[name]['variant_of']}\n")
             _print_tables(summarize_verdicts(cells), options)
-        if baselines:
-            options.print_unless_quiet(f"\n{describe_counts(count_marks(baselines))}")
-        for entry in baselines:
-            if entry.failed:
-                _print_failure(entry.id, entry)
-    judged: list[CellVerdict | JudgedMark] = [*verdicts, *baselines]
-    if any(entry.failed for entry in judged):
+    if any(entry.failed for entry in verdicts):
         return 1
-    compared = any(entry.pinned is not None for entry in judged)
+    compared = any(entry.pinned is not None for entry in verdicts)
     return DataNotAvailableError.exit_code if unchecked or not compared else 0
 
 
@@ -129,11 +117,6 @@ def _find_folder(named: str, options: CommandSettings) -> Path:
     return folder
 
 
-def _print_failure(name: str, entry: CellVerdict | JudgedMark) -> None:
-    now = "missing" if entry.measured is None else f"{entry.measured:.4g}"
-    print_text(f"FAILED {name}: pinned {entry.pinned:.4g}, now {now} ({entry.verdict})", err=True)
-
-
 def _print_verdicts(
     verdicts: Sequence[CellVerdict], by_reading: dict[str, Any], options: CommandSettings
 ) -> None:
@@ -151,7 +134,9 @@ def _print_verdicts(
         options.print_unless_quiet(f"\n{counted}")
     for entry in verdicts:
         if entry.failed:
-            _print_failure(entry.cell.id, entry)
+            now = "missing" if entry.measured is None else f"{entry.measured:.4g}"
+            pinned = f"pinned {entry.pinned:.4g}, now {now} ({entry.verdict})"
+            print_text(f"FAILED {entry.cell.id}: {pinned}", err=True)
 
 
 def _print_tables(facts: dict[str, Any], options: CommandSettings) -> None:

@@ -23,7 +23,8 @@ from textcat.corpora.own.tables import TABLES
 from textcat.corpora.vector_files import VectorCorpus, fingerprint_svmlight, open_svmlight
 from textcat.errors import UsageError
 from textcat.extensions import claim_name
-from textcat.yaml_reader import read_packaged_yaml, suggest_names
+from textcat.settings import describe_keys
+from textcat.yaml_reader import suggest_names
 
 # Formats of a user's own documents. Their `folder` is a file, except for `folders` and `rcv1-like` (token files in
 # the format of RCV1-v2).
@@ -90,8 +91,7 @@ def _check_split(name: str, split: str) -> None:
 
 def load_option_descriptions(name: str) -> dict[str, str]:
     """Return the description of each option of a collection's reader."""
-    table = read_packaged_yaml("corpora/options.yaml")
-    return dict(table.get("own" if name in OWN_TEXT_FORMATS else name, {}))
+    return describe_keys(_COLLECTIONS[name].options) if name in _COLLECTIONS else {}
 
 
 def fingerprint_corpus(name: str, folder: Path, **options: Any) -> str:
@@ -156,67 +156,176 @@ class _Options(BaseModel):
 
 
 class _OwnOptions(_Options):
-    text: str | Names = "text"
-    label: str | Names = "label"
-    id: str | None = None
-    side: str | None = None
-    test: Annotated[str, Field(min_length=1)] | None = None
-    validation: Literal["train", "test", "unused"] = "unused"
-    label_separator: Annotated[str, Field(min_length=1)] | None = ","
-    encoding: Annotated[str, AfterValidator(_check_encoding)] = "utf-8"
-    categories: Names | None = None
-    ratio: Ratio | None = 4
-    seed: Seed = 0
-    policy: Annotated[dict[str, str], AfterValidator(_check_policy)] | None = None
-    same_name: Annotated[str, _one_of("apart", "one")] = "apart"
-    label_names: bool = False
+    text: str | Names = Field(
+        default="text",
+        description="The column with the text, or a list of columns; each becomes a field of that name. "
+        "Default text.",
+    )
+    label: str | Names = Field(
+        default="label",
+        description="The column with the labels, or a list of columns, one for each label: 1, true or yes in "
+        "a document that has it, and 0, false, no or nothing in others. In JSON Lines also an "
+        "object with such a mark for each label. Default label.",
+    )
+    id: str | None = Field(
+        default=None,
+        description="The column with the documents' ids. Without it, the column id if there is one, else the "
+        "row's number.",
+    )
+    side: str | None = Field(
+        default=None,
+        description="The column with train, test, validation or unused (also training, testing, val, valid "
+        "and dev, in any case). For folders, `folders` means that the folders of classes are in "
+        "folders of these names. Without it, documents are split at random.",
+    )
+    test: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="A second file with the test documents, relative to the folder of `corpus.path`; for "
+        "tables only.",
+    )
+    validation: Literal["train", "test", "unused"] = Field(
+        default="unused", description="With side, the use of validation documents: unused, train or test."
+    )
+    label_separator: Annotated[str, Field(min_length=1)] | None = Field(
+        default=",",
+        description="The separator of several labels in one cell. With null a cell is one label, which is the "
+        "default with `single_label`. Lists are read as they are, also those written as text, "
+        "such as `['a', 'b']`.",
+    )
+    encoding: Annotated[str, AfterValidator(_check_encoding)] = Field(
+        default="utf-8",
+        description="The encoding of the files, such as utf-8 or latin-1. For folders also each-file: a file "
+        "that is not utf-8 is cp1252 or latin-1.",
+    )
+    categories: Names | None = Field(
+        default=None, description="The list of allowed labels. Without it, all that occur."
+    )
+    ratio: Ratio | None = Field(
+        default=4,
+        description="Without side and test, the number of training documents for each test document; null "
+        "makes all documents training documents.",
+    )
+    seed: Seed = Field(default=0, description="The seed of the random split.")
+    policy: Annotated[dict[str, str], AfterValidator(_check_policy)] | None = Field(
+        default=None,
+        description="The action for each kind of problem: encoding (replace, skip, error), malformed (error, "
+        "skip), missing (error, skip), unknown-label (drop, skip, error), unknown-side (error, "
+        "skip), duplicate-id (skip, rename, error), empty (keep, skip, error). The first is the "
+        "default; `all: error` makes every problem an error. With `missing: skip` a document that "
+        "lacks one of several texts is kept, with an empty one in its place. A field of more than "
+        "50 lines, which may have a quote that is not closed, is kept and reported (long-field).",
+    )
+    same_name: Annotated[str, _one_of("apart", "one")] = Field(
+        default="apart",
+        description="For folders: files of one name in several classes are different documents (apart), or "
+        "one document with all these labels (one).",
+    )
+    label_names: bool = Field(
+        default=False,
+        description="Whether the words of each label's name, such as card_arrival, are one more training "
+        "document of the label. They help where labels have few documents.",
+    )
 
 
 class _SvmlightOptions(_Options):
-    test: Annotated[str, Field(min_length=1)] | None = None
-    categories: Names | None = None
-    ratio: Ratio | None = 4
-    seed: Seed = 0
+    test: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="A second file with the test documents, relative to the folder of `corpus.path`. Without "
+        "it, documents are split at random.",
+    )
+    categories: Names | None = Field(
+        default=None, description="The list of allowed labels. Without it, all that occur."
+    )
+    ratio: Ratio | None = Field(
+        default=4,
+        description="Without test, the number of training documents for each test document; null makes all "
+        "documents training documents.",
+    )
+    seed: Seed = Field(default=0, description="The seed of the random split.")
 
 
 class _ReutersOptions(_Options):
-    labels: Annotated[str, _one_of(*reuters21578.REUTERS_LABELS)] = "topics"
-    unprocessed: Annotated[str, _one_of("body", "dropped")] = "body"
+    labels: Annotated[str, _one_of(*reuters21578.REUTERS_LABELS)] = Field(
+        default="topics", description="The label set to learn, such as topics, places or people."
+    )
+    unprocessed: Annotated[str, _one_of("body", "dropped")] = Field(
+        default="body",
+        description="Text outside the title and body elements is the body (body), or is dropped (dropped).",
+    )
 
 
 class _Clinc150Options(_Options):
-    out_of_scope: Annotated[str, _one_of("dropped", "class")] = "dropped"
+    out_of_scope: Annotated[str, _one_of("dropped", "class")] = Field(
+        default="dropped",
+        description="Queries of no intent are dropped, or documents with the label oos (class).",
+    )
 
 
 class _EurlexOptions(_Options):
-    labels: Annotated[str, _one_of("id", "name")] = "id"
+    labels: Annotated[str, _one_of("id", "name")] = Field(
+        default="id",
+        description="Names of the concepts, their EuroVoc numbers (id) or their English names (name).",
+    )
 
 
 class _NewsgroupsOptions(_Options):
-    headers: Annotated[str, _one_of("dropped", "subject", "kept", "without-groups")] = "dropped"
+    headers: Annotated[str, _one_of("dropped", "subject", "kept", "without-groups")] = Field(
+        default="dropped",
+        description="The lines above the message are dropped, kept as a field (kept), kept without "
+        "Newsgroups, Xref and Path (without-groups), or only the subject is kept as a field "
+        "(subject).",
+    )
 
 
 class _WebKBOptions(_Options):
-    subset: Annotated[str, _one_of(*webkb.SUBSETS)] = "all"
-    markup: Annotated[str, _one_of("dropped", "kept", "html-only", "header-only")] = "dropped"
-    classes: list[Annotated[str, _one_of(*webkb.CLASSES)]] | None = Field(default=None, min_length=1)
-    sites: list[Annotated[str, _one_of(*webkb.SITES)]] | None = Field(default=None, min_length=1)
+    subset: Annotated[str, _one_of(*webkb.SUBSETS)] = Field(
+        default="all",
+        description="All pages (all), those of the four universities (4-universities), or the six classes of "
+        "zhang_jin_2003 (univ-6).",
+    )
+    markup: Annotated[str, _one_of("dropped", "kept", "html-only", "header-only")] = Field(
+        default="dropped",
+        description="Whether MIME header and HTML tags are dropped or kept as words, or only one of the two "
+        "is kept (html-only, header-only).",
+    )
+    classes: list[Annotated[str, _one_of(*webkb.CLASSES)]] | None = Field(
+        default=None, min_length=1, description="The classes to use, instead of those of the subset."
+    )
+    sites: list[Annotated[str, _one_of(*webkb.SITES)]] | None = Field(
+        default=None, min_length=1, description="The sites to use, instead of those of the subset."
+    )
 
 
 class _OhsumedOptions(_Options):
-    complete_only: bool = True
-    min_train: Annotated[int, Field(ge=0)] = 15
-    categories: Names | None = None
+    complete_only: bool = Field(
+        default=True, description="Leave out references without a title, an abstract or headings."
+    )
+    min_train: Annotated[int, Field(ge=0)] = Field(
+        default=15, description="The minimum number of training documents of a category."
+    )
+    categories: Names | None = Field(
+        default=None, description="The list of headings, instead of the list of heart diseases."
+    )
 
 
 class _Rcv1Options(_Options):
-    labels: Annotated[str, _one_of(*rcv1.RCV1_LABELS)] = "topics"
-    seed: Seed = 2004
+    labels: Annotated[str, _one_of(*rcv1.RCV1_LABELS)] = Field(
+        default="topics", description="The label set to learn, topics, industries or regions."
+    )
+    seed: Seed = Field(
+        default=2004, description="The seed of the sample of test documents (split lyrl2004-sample)."
+    )
+
+
+class _Rcv1LikeOptions(_Rcv1Options):
+    labels: Annotated[str, _one_of(*rcv1.RCV1_LABELS)] = Field(
+        default="topics", description="The label set to learn; generated collections have topics only."
+    )
 
 
 class _Rcv1SubsetOptions(_Options):
-    ratio: Ratio = 1.0
-    seed: Seed = 2004
+    ratio: Ratio = Field(default=1.0, description="The number of training documents for each test document.")
+    seed: Seed = Field(default=2004, description="The seed of the random split.")
 
 
 @dataclass(frozen=True)
@@ -236,7 +345,7 @@ _TEXTS = {
     "ohsumed": _Collection(ohsumed.Ohsumed, _OhsumedOptions, ohsumed.count_ohsumed),
     "ohsumed-23": _Collection(ohsumed.Ohsumed23, _Options, ohsumed.count_ohsumed23),
     "rcv1": _Collection(rcv1.Rcv1, _Rcv1Options, rcv1.count_rcv1),
-    "rcv1-like": _Collection(rcv1.Rcv1, _Rcv1Options),
+    "rcv1-like": _Collection(rcv1.Rcv1, _Rcv1LikeOptions),
     "reuters21578": _Collection(reuters21578.Reuters21578, _ReutersOptions, reuters21578.count_reuters21578),
     "webkb": _Collection(webkb.WebKB, _WebKBOptions, webkb.count_webkb),
     **{form: _Collection(partial(own.OwnDocuments, form), _OwnOptions) for form in OWN_TEXT_FORMATS},

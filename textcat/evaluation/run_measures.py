@@ -75,14 +75,39 @@ class EvaluationSettings(GrowingSettings):
 
     later = ("measures", "ranking", "frequency_groups", "per_category")
 
-    zero_division: ZeroDivision = 1
-    largest: list[Annotated[int, Field(ge=1)]] = Field(default=[5, 10, 20, 40, 60, 80, 100])
-    studies: list[StudyName] = Field(default_factory=list)
-    measures: list[Annotated[str, KnownName("measure", list_measures)]] = Field(default_factory=list)
-    study_category: str | None = None
-    ranking: list[Annotated[int, Field(ge=1, le=100)]] = Field(default_factory=list)
-    frequency_groups: bool = False
-    per_category: int | None = Field(default=None, ge=1)
+    zero_division: ZeroDivision = Field(
+        default=1, description="F1 of a category in a macro average if it is 0/0."
+    )
+    largest: list[Annotated[int, Field(ge=1)]] = Field(
+        default=[5, 10, 20, 40, 60, 80, 100],
+        description="Also average over these numbers of largest categories.",
+    )
+    studies: list[StudyName] = Field(
+        default_factory=list,
+        description="Studies for a figure or a remark: the distribution of margins, the precision-recall "
+        "curve, the objectives of the SVM and of its approximation, the training F1 of each "
+        "iteration, the weights of features.",
+    )
+    measures: list[Annotated[str, KnownName("measure", list_measures)]] = Field(
+        default_factory=list,
+        description="Registered measures, in addition to the built-in ones (see `imports`).",
+    )
+    study_category: str | None = Field(default=None, description="The category of studies; default: all.")
+    ranking: list[Annotated[int, Field(ge=1, le=100)]] = Field(
+        default_factory=list,
+        description="Numbers k for P@k, R@k, nDCG@k, R-precision@k and propensity-scored P@k, such as [1, 3, "
+        "5].",
+    )
+    frequency_groups: bool = Field(
+        default=False,
+        description="Also compute micro and macro F1 over frequent labels (more than 50 training documents), "
+        "few (1 to 50) and unseen ones.",
+    )
+    per_category: int | None = Field(
+        default=None,
+        ge=1,
+        description="Number of largest categories whose measures results.json and reports hold; default: all.",
+    )
 
 
 DEFAULT_SETTINGS = EvaluationSettings()

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from textcat.errors import StageFailedError
 from textcat.store import Artifact, Recipe, Store
 
 if TYPE_CHECKING:
@@ -85,6 +86,21 @@ class Step:
     def build_artifact(self, context: RunContext) -> Artifact:
         """Return the step's artifact; make it if it is not in the cache."""
         return context.store.build(self.recipe, lambda folder: self.make(context, folder))
+
+    def read_artifact(self, context: RunContext) -> Artifact:
+        """Return the step's artifact; raise StageFailedError where it is missing, because reading makes nothing."""
+        found = context.store.find(self.recipe)
+        if found is None:
+            raise StageFailedError(
+                "an artifact that is to be read is not in the cache",
+                where=self.title,
+                hint="Run the experiment again; nothing else may clear the cache meanwhile.",
+            )
+        return found
+
+    def read_folder(self, context: RunContext) -> Path:
+        """Return the folder of the step's artifact; raise StageFailedError where it is missing."""
+        return self.read_artifact(context).folder
 
     def build_folder(self, context: RunContext) -> Path:
         """Return the folder of the step's artifact; make the artifact if it is not in the cache."""

@@ -105,7 +105,7 @@ def _select(problem: LinearProblem, names: Sequence[str], select: Callable[[Any]
         given = {name: getattr(owner, name) for name in names}
         return {name: None if values is None else select(values) for name, values in given.items()}
 
-    penalty = replace(problem.penalty, **apply(problem.penalty, ("strength", "mode", "low", "high")))
+    penalty = replace(problem.penalty, **apply(problem.penalty, ("strength",)))
     return replace(problem, penalty=penalty, **apply(problem, names))
 
 

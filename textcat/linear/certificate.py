@@ -104,16 +104,10 @@ def pull_of(problem: LinearProblem, block: slice, dual: Floats) -> Floats:
 def penalty_slope(penalty: Penalty, block: slice, weights: Floats, slope: Floats) -> Floats:
     """Return the least subgradient of loss plus penalty at each weight."""
     strength = penalty.strength[:, block]
-    away = weights - (0.0 if penalty.mode is None else penalty.mode[:, block])
     if penalty.prior == "laplace":
-        at_mode = np.sign(slope) * np.maximum(np.abs(slope) - strength, 0.0)
-        total = np.where(away == 0, at_mode, slope + strength * np.sign(away))
-    else:
-        total = slope + 2 * np.where(away == 0, 0.0, strength) * away
-    if penalty.low is not None and penalty.high is not None:
-        total = np.where((weights <= penalty.low[:, block]) & (total > 0), 0.0, total)
-        total = np.where((weights >= penalty.high[:, block]) & (total < 0), 0.0, total)
-    return np.asarray(total)
+        at_zero = np.sign(slope) * np.maximum(np.abs(slope) - strength, 0.0)
+        return np.where(weights == 0, at_zero, slope + strength * np.sign(weights))
+    return np.asarray(slope + 2 * np.where(weights == 0, 0.0, strength) * weights)
 
 
 def balance_dual(problem: LinearProblem, block: slice, dual: Floats) -> Floats:
@@ -131,35 +125,19 @@ def balance_dual(problem: LinearProblem, block: slice, dual: Floats) -> Floats:
 def _compute_laplace_scale(penalty: Penalty, block: slice, pull: Floats) -> Floats:
     strength = np.broadcast_to(penalty.strength[:, block], pull.shape)
     excess = np.abs(pull)
-    if penalty.low is not None and penalty.high is not None:
-        excess = np.where(np.isfinite(penalty.low[:, block]) & (pull > 0), 0.0, excess)
-        excess = np.where(np.isfinite(penalty.high[:, block]) & (pull < 0), 0.0, excess)
     with np.errstate(divide="ignore", invalid="ignore"):
         allowed = np.where(excess > strength, strength / excess, 1.0)
     return np.asarray(allowed.min(axis=0, initial=1.0))
 
 
 def _minimise_penalty_term(penalty: Penalty, block: slice, pull: Floats) -> Floats:
-    """Return min over w of [G w + lam pen(w - mode)] within the bounds, summed over features."""
+    """Return min over w of [G w + lam pen(w)], summed over features; a Laplace prior's pull is within its strength."""
+    if penalty.prior == "laplace":
+        return np.zeros(pull.shape[1])
     strength = np.broadcast_to(penalty.strength[:, block], pull.shape)
-    mode = (
-        np.zeros_like(pull) if penalty.mode is None else np.broadcast_to(penalty.mode[:, block], pull.shape)
-    )
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        if penalty.prior == "laplace":
-            best = mode.copy()
-        else:
-            best = np.where(pull == 0, mode, mode - pull / (2 * strength))
-        if penalty.low is not None and penalty.high is not None:
-            low, high = penalty.low[:, block], penalty.high[:, block]
-            best = np.clip(best, low, high)
-            if penalty.prior == "laplace" and penalty.mode is not None:
-                # A pull above the strength, which only a bound allows, moves a weight from its mode to the bound.
-                bound = np.where(pull > 0, low, high)
-                best = np.where((np.abs(pull) > strength) & np.isfinite(bound), bound, best)
-        away = best - mode
-        size = np.abs(away) if penalty.prior == "laplace" else away * away
-        value = pull * best + np.where(away == 0, 0.0, strength * size)
+        best = np.where(pull == 0, 0.0, 0.0 - pull / (2 * strength))
+        value = pull * best + np.where(best == 0, 0.0, strength * (best * best))
     return np.asarray(np.where(np.isnan(value), -np.inf, value).sum(axis=0))
 
 

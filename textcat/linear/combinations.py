@@ -24,7 +24,6 @@ class SolveRequest:
     prior: str
     penalize_bias: bool = True
     bias: float = 1.0
-    informed: bool = False
     one_strength: bool = True
     class_weights: bool = False
 
@@ -54,8 +53,8 @@ def _refuse_row(request: SolveRequest) -> str | None:
         return (
             "with an unpenalized constant the dual has an equality constraint that single steps cannot keep"
         )
-    if request.informed or not request.one_strength:
-        return "row relaxation takes one lam for all features of a category, no modes and no signs"
+    if not request.one_strength:
+        return "row relaxation takes one lam for all features of a category"
     return _refuse_without_kernels(request)
 
 
@@ -63,9 +62,7 @@ def _refuse_conjugate_gradient(request: SolveRequest) -> str | None:
     if not request.loss.smooth:
         return f"conjugate gradient needs a derivative, and the {request.loss.name} loss has a corner"
     if request.prior == "laplace":
-        return "conjugate gradient needs a derivative, and the Laplace prior has a corner at its mode"
-    if request.informed:
-        return "conjugate gradient keeps no bounds and no modes; column relaxation does"
+        return "conjugate gradient needs a derivative, and the Laplace prior has a corner at 0"
     return None
 
 
@@ -76,8 +73,8 @@ def _refuse_fast(request: SolveRequest) -> str | None:
         return "no single weight can be moved alone where both the loss and the Laplace prior have corners"
     if request.prior == "none" or (not request.penalize_bias and request.bias != 0.0):
         return "the fast algorithm needs a prior on every weight, the constant included"
-    if request.informed or not request.one_strength:
-        return "the fast algorithm takes one lam for all features of a category, no modes and no signs"
+    if not request.one_strength:
+        return "the fast algorithm takes one lam for all features of a category"
     if request.class_weights:
         return "the fast algorithm takes weights of documents, not of classes"
     return None

@@ -95,10 +95,10 @@ def train_jeffreys(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     is dropped. A category is frozen at its fixed point. The constant keeps a Gaussian prior of strength lam, or none
     if it is not penalized. Paper: genkin_2004, section 3.3, after Figueiredo.
     """
-    if settings.prior.variance is not None or settings.prior.informed:
+    if settings.prior.variance is not None:
         raise make_fit_error(
-            "the Jeffreys prior infers each variance and knows no modes and no signs",
-            "Remove variances, modes and signs, or choose another prior.",
+            "the Jeffreys prior infers each variance",
+            "Remove the variances, or choose another prior.",
         )
     model = train(X, Y, replace(settings, prior=Prior("gaussian")))
     passes = np.array([each.passes for each in model.certificate])

@@ -1,7 +1,6 @@
-"""Priors: one strength for all weights, or per feature (and category) a variance, a mode and a sign.
+"""Priors: one strength for all weights, or a variance for each feature (and category).
 
-genkin_2004, sections 3.1, 3.2 and 7: a Gaussian or Laplace density around a mode (0 by default), with a
-variance; a sign keeps only the half of the density on one side of 0.
+genkin_2004, sections 3.1 and 3.2: a Gaussian or Laplace density around 0.
 """
 
 from __future__ import annotations
@@ -22,37 +21,27 @@ ALL_PRIORS = (*PRIORS, "jeffreys")
 
 @dataclass(frozen=True)
 class Prior:
-    """A prior by name ("gaussian", "laplace", "none") with prior knowledge of single weights.
+    """A prior by name ("gaussian", "laplace", "none"), with variances of single weights.
 
-    Each of variance, mode and sign is a vector over features or an array, features x categories. A
-    variance takes the place of lam (NaN keeps lam); sign +1 keeps a weight at 0 or above, -1 at 0 or
-    below, 0 leaves it free.
+    `variance` is a vector over features or an array, features x categories; it takes the place of lam (NaN keeps lam).
     """
 
     name: str
     variance: ArrayLike | None = None
-    mode: ArrayLike | None = None
-    sign: ArrayLike | None = None
-
-    @property
-    def informed(self) -> bool:
-        """Whether single weights have modes or signs."""
-        return self.mode is not None or self.sign is not None
 
 
-def _expand_by_feature(
-    name: str, given: ArrayLike, shape: tuple[int, int], constant: bool, fill: float
-) -> Floats:
+def _expand_by_feature(given: ArrayLike, shape: tuple[int, int], constant: bool) -> Floats:
+    """Return variances of all weights; the constant has NaN."""
     values = np.asarray(given, dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
     if values.shape[0] != shape[0] - constant or values.shape[1] not in (1, shape[1]):
         wanted = (shape[0] - constant, shape[1])
         raise make_fit_error(
-            f"the prior's {name} has shape {np.shape(given)}, not {wanted[:1]} or {wanted}",
+            f"the prior's variance has shape {np.shape(given)}, not {wanted[:1]} or {wanted}",
             "Give one number per feature, or one per feature and category.",
         )
     if constant:
-        values = np.vstack([values, np.full((1, values.shape[1]), fill)])
+        values = np.vstack([values, np.full((1, values.shape[1]), np.nan)])
     return np.broadcast_to(values, shape)
 
 
@@ -72,7 +61,7 @@ def _compute_strength(
     strength = np.broadcast_to(lams, shape)
     if prior.variance is None:
         return strength
-    variance = _expand_by_feature("variance", prior.variance, shape, constant, np.nan)
+    variance = _expand_by_feature(prior.variance, shape, constant)
     if (variance <= 0).any():
         raise make_fit_error("a prior variance must be above 0", "To drop a feature, mask it.")
     return np.where(np.isnan(variance), strength, lam_from_variance(variance, documents, prior.name))
@@ -86,18 +75,4 @@ def make_penalty(
     if constant and not penalize_bias:
         strength = strength.copy()
         strength[-1] = 0.0
-    mode = low = high = None
-    if prior.mode is not None:
-        mode = _expand_by_feature("mode", prior.mode, shape, constant, 0.0)
-        if not np.isfinite(mode).all():
-            raise make_fit_error(
-                "a prior mode must be finite", "Replace NaN and infinity, by 0 where nothing is known."
-            )
-    if prior.sign is not None:
-        sign = _expand_by_feature("sign", prior.sign, shape, constant, 0.0)
-        low, high = np.where(sign > 0, 0.0, -np.inf), np.where(sign < 0, 0.0, np.inf)
-        if mode is not None and (mode * sign < 0).any():
-            raise make_fit_error(
-                "a prior mode lies on the side of 0 that its sign forbids", "Change the mode or its sign."
-            )
-    return Penalty("gaussian" if prior.name == "none" else prior.name, strength, mode, low, high)
+    return Penalty("gaussian" if prior.name == "none" else prior.name, strength)

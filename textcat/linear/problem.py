@@ -27,27 +27,15 @@ LANE_STEP = 16
 
 @dataclass(frozen=True)
 class Penalty:
-    """lam_j pen(w_j - mode_j) with low_j <= w_j <= high_j; arrays broadcast to features x categories.
-
-    pen is |w| for prior "laplace" and the square for others.
-    """
+    """lam_j pen(w_j), lam broadcast to features x categories; pen is |w| for "laplace", and the square for others."""
 
     prior: str
     strength: Floats
-    mode: Floats | None = None
-    low: Floats | None = None
-    high: Floats | None = None
-
-    @property
-    def informed(self) -> bool:
-        """Whether any weight has a mode or a sign of its own."""
-        return self.mode is not None or self.low is not None
 
     def values(self, weights: Floats, block: slice) -> Floats:
         """Return the penalty of each category of a block."""
-        away = weights - (0.0 if self.mode is None else self.mode[:, block])
-        size = np.abs(away) if self.prior == "laplace" else away * away
-        return np.asarray((np.where(away == 0, 0.0, self.strength[:, block]) * size).sum(axis=0))
+        size = np.abs(weights) if self.prior == "laplace" else weights * weights
+        return np.asarray((np.where(weights == 0, 0.0, self.strength[:, block]) * size).sum(axis=0))
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,6 @@ class FitSettings:
             self.prior.name,
             self.penalize_bias,
             self.bias,
-            self.prior.informed,
             self.prior.variance is None,
             self.class_weight is not None
             or np.ndim(self.sample_weight if self.sample_weight is not None else 0) > 1,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,11 +67,15 @@ def format_difference(value: float, unit: str) -> str:
     return format_amount(value, "points" if unit == "%" else unit)
 
 
-def describe_range(low: float, high: float, unit: str) -> str:
-    """Return "at least 2 points", "78 to 82 %" or, for equal bounds, "0 topics"."""
-    if math.isinf(high):
-        return f"at least {format_amount(low, unit)}"
-    return format_amount(high, unit) if low == high else f"{low:g} to {format_amount(high, unit)}"
+def describe_bounds(
+    above: float | None, below: float | None, low: float | None, high: float | None, unit: str
+) -> str:
+    """Return "at least 2 points", "78 to 82 %", "more than 0 points" or, for equal bounds, "0 topics"."""
+    if low is not None and high is not None:
+        return format_amount(high, unit) if low == high else f"{low:g} to {format_amount(high, unit)}"
+    bounds = (("more than", above), ("less than", below), ("at least", low), ("at most", high))
+    found = [f"{words} {format_amount(bound, unit)}" for words, bound in bounds if bound is not None]
+    return " and ".join(found) or f"more than {format_amount(0.0, unit)}"
 
 
 def compare_names(left: NamedNumber, right: NamedNumber) -> str:
@@ -88,20 +91,6 @@ def compare_names(left: NamedNumber, right: NamedNumber) -> str:
 def join_words(parts: Sequence[str]) -> str:
     """Join as "a, b and c"."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-def compare_two(left: NamedNumber, right: NamedNumber, by: float = 0.0, of: int = 1) -> str:
-    """Return a sentence that compares two numbers; `of` is how many `left` is the lowest of."""
-    difference = left.value - right.value
-    relation = "equal to" if difference == 0 else "above" if difference > 0 else "below"
-    distance = "" if difference == 0 else f"{format_difference(abs(difference), left.unit)} "
-    start = f"The lowest of {of}, {left}," if of > 1 else f"{left}"
-    claimed = ""
-    if by > 0:
-        claimed = f"; the claim needs more than {format_difference(by, left.unit)} above"
-    elif by < 0:
-        claimed = f"; the claim allows {format_difference(-by, left.unit)} below"
-    return capitalize(f"{start} is {distance}{relation} {right}{claimed}.")
 
 
 def capitalize(sentence: str) -> str:

@@ -1,25 +1,20 @@
-"""Tests of a paper's claim on measured numbers.
-
-Each test selects its numbers with `NumberSelection`s, compares them, and returns whether it holds with one sentence
-that names the numbers. "Greater" is strict; all other bounds are inclusive, up to the rounding of binary fractions.
-"""
+"""One comparator for what papers conclude: numbers of the results, what is compared of them, and its bounds."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from textcat.published.claim_sentences import (
     NamedNumber,
     capitalize,
     compare_names,
-    compare_two,
-    describe_range,
+    describe_bounds,
     find_unit,
     format_amount,
     format_difference,
@@ -28,6 +23,9 @@ from textcat.published.claim_sentences import (
 )
 from textcat.published.verdicts import ROUNDING_MARGIN
 from textcat.settings import StrictSettings
+
+SHOWN = 3
+"""How many numbers a sentence lists."""
 
 NameOrNames = str | tuple[str, ...]
 
@@ -47,14 +45,14 @@ Lookup = Callable[[ResultPlace], float]
 class NumberSelection(StrictSettings):
     """Numbers by experiment, run and measure.
 
-    Each field is one name or a list; lists are multiplied in the order written. With `minus`, that measure of the
-    same run is subtracted from each number.
+    Each field is one name or a list; lists are multiplied in the order written. `minus` is subtracted from each number:
+    another measure of the same run, or other numbers in the same order.
     """
 
     experiment: NameOrNames
     run: NameOrNames
     measure: NameOrNames
-    minus: str | None = None
+    minus: str | NumberSelection | None = None
 
     def list_places(self) -> list[ResultPlace]:
         """Return the addresses of the selected numbers, without those subtracted."""
@@ -64,6 +62,8 @@ class NumberSelection(StrictSettings):
     def list_all_places(self) -> list[ResultPlace]:
         """Return the addresses of the selected numbers, then of those subtracted from them."""
         found = self.list_places()
+        if isinstance(self.minus, NumberSelection):
+            return found + self.minus.list_places()
         return found if self.minus is None else found + [replace(each, measure=self.minus) for each in found]
 
     def read_values(self, number: Lookup) -> list[float]:
@@ -88,7 +88,11 @@ class NumberSelection(StrictSettings):
         ]
 
     def _name_measure(self, place: ResultPlace) -> str:
-        return name_measure(place.measure) + (f" less {name_measure(self.minus)}" if self.minus else "")
+        name = name_measure(place.measure)
+        if isinstance(self.minus, NumberSelection):
+            places = ", ".join(_as_tuple(self.minus.experiment))
+            return f"{name} less that in {places}"
+        return f"{name} less {name_measure(self.minus)}" if self.minus else name
 
     def _name_run(self, place: ResultPlace) -> str:
         several = len(_as_tuple(self.experiment)) > 1
@@ -108,304 +112,140 @@ class ClaimAnswer:
     sentence: str
 
 
-class _OneSide(StrictSettings):
-    """A test of one list of numbers."""
+@dataclass(frozen=True)
+class Compared:
+    """A number that must lie within the bounds of a test, its unit, and what it is in words."""
 
-    numbers: NumberSelection
+    value: float
+    unit: str
+    words: str
 
 
-class _TwoSides(StrictSettings):
-    """A test that compares numbers on the left with numbers on the right."""
+class ClaimTest(StrictSettings):
+    """Numbers that must lie within bounds; without a bound they must be above 0.
 
+    `above` and `below` are strict, `low` and `high` are allowed values up to the rounding of binary fractions.
+    `compare` says what is held against them; a single number on the right is paired with every left one:
+
+    numbers     each number on the left
+    pairs       left minus right of each pair; with `at_least`, so many pairs are enough
+    extremes    the lowest on the left minus the highest on the right
+    distance    the largest distance of a pair
+    ratios      left divided by right of each pair; division by zero fails
+    steps       the least difference of a number on the left from the one before it
+    range       the highest minus the lowest on the left; with `right`, minus that of the right
+    t_test      the two-sided p-value of Welch's t-test, 1 where the left mean is not greater; both sides select a mean
+                and its standard deviation over `repetitions` splits
+    """
+
+    compare: Literal["numbers", "pairs", "extremes", "distance", "ratios", "steps", "range", "t_test"]
     left: NumberSelection
-    right: NumberSelection
-
-    def pair_numbers(self, number: Lookup) -> list[tuple[NamedNumber, NamedNumber]]:
-        """Return left and right numbers in pairs; a single number on the right is paired with every left one."""
-        return _pair_numbers(self.left, self.right, number)
-
-
-class AllGreater(_TwoSides):
-    """Every number on the left exceeds every number on the right by more than `by`."""
-
-    test: Literal["all_greater"]
-    by: float = 0.0
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compare the smallest left number with the largest right number."""
-        left, right = self.left.list_named(number), self.right.list_named(number)
-        least, greatest = min(left, key=_value), max(right, key=_value)
-        return ClaimAnswer(
-            least.value > greatest.value + self.by, compare_two(least, greatest, self.by, of=len(left))
-        )
-
-
-class PairwiseGreater(_TwoSides):
-    """The left number of each pair exceeds the right one by more than `by`, in all or `at_least` pairs."""
-
-    test: Literal["pairwise_greater"]
-    by: float = 0.0
+    right: NumberSelection | None = None
+    above: float | None = None
+    below: float | None = None
+    low: float | None = None
+    high: float | None = None
     at_least: int | None = None
+    repetitions: int | None = Field(default=None, ge=2)
+
+    @model_validator(mode="after")
+    def _check_sides(self) -> ClaimTest:
+        if self.compare != "range" and (self.right is None) != (self.compare in ("numbers", "steps")):
+            raise ValueError(f"{self.compare} {'needs' if self.right is None else 'has no'} `right`")
+        if (self.repetitions is None) == (self.compare == "t_test"):
+            raise ValueError("`repetitions` are for a t_test, which needs them")
+        return self
 
     def answer(self, number: Lookup) -> ClaimAnswer:
-        """Count the pairs with a greater left number."""
-        pairs = self.pair_numbers(number)
-        lost = [pair for pair in pairs if not pair[0].value > pair[1].value + self.by]
-        wanted = len(pairs) if self.at_least is None else self.at_least
-        won = len(pairs) - len(lost)
-        if len(pairs) == 1:
-            return ClaimAnswer(won >= wanted, compare_two(*pairs[0], self.by))
-        by = f" by more than {format_difference(self.by, pairs[0][0].unit)}" if self.by > 0 else ""
-        shown = lost[:SHOWN_PAIRS] or [min(pairs, key=lambda pair: pair[0].value - pair[1].value)]
-        listed = "; ".join(compare_names(*pair) for pair in shown)
-        more = f"; {len(lost) - SHOWN_PAIRS} more" if len(lost) > SHOWN_PAIRS else ""
-        return ClaimAnswer(
-            won >= wanted,
-            f"The first number is greater{by} in {won} of {len(pairs)} pairs; the claim needs {wanted}. "
-            f"{'Exceptions' if lost else 'Closest pair'}: {listed}{more}.",
+        """Hold what is compared against the bounds; `number` looks up one address."""
+        found = list(self._compare(self.left.list_named(number), self._name_right(number)))
+        lost = [each for each in found if not self._holds(each.value)]
+        wanted = len(found) if self.at_least is None else self.at_least
+        won, sentence = len(found) - len(lost), ""
+        shown = found
+        if len(found) > SHOWN or self.at_least is not None:
+            ordered = sorted(found, key=lambda each: each.value)
+            shown = lost[:SHOWN] or [ordered[0], ordered[-1]][: len(found)]
+            what = "exceptions" if lost else "the extremes"
+            sentence = f"{won} of {len(found)} hold and {wanted} must; {what}: "
+        sentence += "; ".join(each.words for each in shown)
+        more = f"; {len(lost) - SHOWN} more" if len(shown) < len(lost) else ""
+        bounds = describe_bounds(self.above, self.below, self.low, self.high, found[0].unit)
+        return ClaimAnswer(won >= wanted, f"{capitalize(sentence)}{more}. The claim needs {bounds}.")
+
+    def _name_right(self, number: Lookup) -> list[NamedNumber]:
+        return [] if self.right is None else self.right.list_named(number)
+
+    def _holds(self, value: float) -> bool:
+        if self.above is self.below is self.low is self.high is None:
+            return value > 0
+        return (
+            (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+            and (self.low is None or value >= self.low - ROUNDING_MARGIN)
+            and (self.high is None or value <= self.high + ROUNDING_MARGIN)
         )
 
-
-class Near(_TwoSides):
-    """The numbers of each pair differ by at most `tolerance`."""
-
-    test: Literal["near"]
-    tolerance: float
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compare the largest distance with the tolerance."""
-        left, right = max(self.pair_numbers(number), key=lambda pair: abs(pair[0].value - pair[1].value))
-        farthest = abs(left.value - right.value)
-        return ClaimAnswer(
-            farthest <= self.tolerance + ROUNDING_MARGIN,
-            f"The largest difference is {format_difference(farthest, left.unit)}: {compare_names(left, right)}. "
-            f"The claim allows {format_difference(self.tolerance, left.unit)}.",
-        )
-
-
-class DifferenceBetween(_TwoSides):
-    """Left minus right of each pair lies between `low` and `high`; without `high` it is at least `low`."""
-
-    test: Literal["difference_between"]
-    low: float
-    high: float = math.inf
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Check the differences."""
-        pairs = self.pair_numbers(number)
-        unit = "points" if pairs[0][0].unit == "%" else pairs[0][0].unit
-        found = [
-            NamedNumber(f"difference of {compare_names(left, right)}", "", left.value - right.value, unit)
-            for left, right in pairs
-        ]
-        return _all_between(found, self.low, self.high)
-
-
-class RatioBetween(_TwoSides):
-    """Left divided by right of each pair lies between `low` and `high`; without `high` it is at least `low`.
-
-    Division by zero fails.
-    """
-
-    test: Literal["ratio_between"]
-    low: float
-    high: float = math.inf
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Check the ratios."""
-        found = [
-            NamedNumber(
-                f"ratio of {compare_names(left, right)}",
-                "",
-                left.value / right.value if right.value else math.nan,
-                "",
-            )
-            for left, right in self.pair_numbers(number)
-        ]
-        return _all_between(found, self.low, self.high)
+    def _compare(self, left: list[NamedNumber], right: list[NamedNumber]) -> Iterator[Compared]:
+        unit = "points" if left[0].unit == "%" else left[0].unit
+        if self.compare == "numbers":
+            for each in left:
+                yield Compared(
+                    each.value, each.unit, f"{each.name} is {format_amount(each.value, each.unit)}"
+                )
+        elif self.compare == "pairs":
+            yield from (_subtract(one, other, unit) for one, other in _pair(left, right))
+        elif self.compare == "extremes":
+            lowest, highest = min(left, key=_value), max(right, key=_value)
+            yield _subtract(lowest, highest, unit, f"the lowest of {len(left)}, " if len(left) > 1 else "")
+        elif self.compare == "distance":
+            distances = [_subtract(one, other, unit) for one, other in _pair(left, right)]
+            far = max(distances, key=lambda each: abs(each.value))
+            yield replace(far, value=abs(far.value))
+        elif self.compare == "ratios":
+            for one, other in _pair(left, right):
+                ratio = one.value / other.value if other.value else math.nan
+                yield Compared(
+                    ratio, "", f"ratio of {compare_names(one, other)} is {format_amount(ratio, '')}"
+                )
+        elif self.compare == "steps":
+            step = min(after.value - before.value for before, after in itertools.pairwise(left))
+            amounts = join_words([format_amount(each.value, each.unit) for each in left])
+            words = f"from {left[0].name} to {left[-1].name}: {amounts}, with a least step of"
+            yield Compared(step, unit, f"{words} {format_difference(step, unit)}")
+        elif self.compare == "range":
+            first, second = _span(left), _span(right) if right else Compared(0.0, unit, "")
+            words = f"the range is {first.words}" + (f", against {second.words}" if right else "")
+            yield Compared(first.value - second.value, unit, words)
+        else:
+            (mean, sd), (other_mean, other_sd) = left, right
+            difference, splits = mean.value - other_mean.value, self.repetitions or 0
+            p_value = _compute_welch_p(difference, sd.value, other_sd.value, splits)
+            words = f"{_subtract(mean, other_mean, unit).words}, p = {p_value:.2g} over {splits} splits"
+            yield Compared(p_value if difference > 0 else 1.0, "", words)
 
 
-class Between(_OneSide):
-    """Every number lies between `low` and `high`."""
-
-    test: Literal["between"]
-    low: float
-    high: float
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Check the numbers."""
-        return _all_between(self.numbers.list_named(number), self.low, self.high)
+def _pair(left: list[NamedNumber], right: list[NamedNumber]) -> Iterator[tuple[NamedNumber, NamedNumber]]:
+    return zip(left, right * len(left) if len(right) == 1 else right, strict=True)
 
 
-class Within(_OneSide):
-    """All numbers lie within `points` of each other."""
-
-    test: Literal["within"]
-    points: float
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compare the range of the numbers with `points`."""
-        found = self.numbers.list_named(number)
-        least, greatest = min(found, key=_value), max(found, key=_value)
-        width = greatest.value - least.value
-        return ClaimAnswer(
-            width <= self.points + ROUNDING_MARGIN,
-            f"The numbers lie within {format_difference(width, least.unit)}, from {least} to {greatest}. "
-            f"The claim allows {format_difference(self.points, least.unit)}.",
-        )
+def _subtract(left: NamedNumber, right: NamedNumber, unit: str, first: str = "") -> Compared:
+    """Return left minus right; in words, how far left is above or below right."""
+    difference = left.value - right.value
+    relation = "equal to" if difference == 0 else "above" if difference > 0 else "below"
+    distance = f"{format_difference(abs(difference), unit)} " if difference else ""
+    return Compared(difference, unit, f"{first}{left}{',' if first else ''} is {distance}{relation} {right}")
 
 
-class Rises(_OneSide):
-    """In the order written, no number falls by more than `slack`, and the last exceeds the first."""
-
-    test: Literal["rises"]
-    slack: float = 0.0
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compare each number with the next."""
-        found = self.numbers.list_named(number)
-        fall = max(before.value - after.value for before, after in itertools.pairwise(found))
-        unit = found[0].unit
-        return ClaimAnswer(
-            fall <= self.slack and found[-1].value > found[0].value,
-            f"From {found[0].name} to {found[-1].name}: "
-            f"{join_words([format_amount(each.value, unit) for each in found])}. The largest fall is "
-            f"{format_difference(max(fall, 0.0), unit)}; the claim allows {format_difference(self.slack, unit)}.",
-        )
-
-
-class LosesMore(StrictSettings):
-    """From `before` to `after`, each number falls by more than its partner in the others, by more than `by`."""
-
-    test: Literal["loses_more"]
-    before: NumberSelection
-    after: NumberSelection
-    others_before: NumberSelection
-    others_after: NumberSelection
-    by: float = 0.0
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compare the losses in pairs."""
-        losses = _list_losses(self.before, self.after, number)
-        others = _list_losses(self.others_before, self.others_after, number)
-        pairs = list(zip(losses, others, strict=True))
-        return ClaimAnswer(
-            all(loss.value > other.value + self.by for loss, other in pairs),
-            f"Losses: {'; '.join(f'{loss} against {other}' for loss, other in pairs)}. "
-            f"The claim needs a difference above {format_amount(self.by, losses[0].unit)} in each pair.",
-        )
-
-
-class VariesMore(_TwoSides):
-    """The range of the numbers on the left is wider than that of the numbers on the right."""
-
-    test: Literal["varies_more"]
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compare the ranges."""
-        ranges = []
-        for found in (self.left.list_named(number), self.right.list_named(number)):
-            least, greatest = min(found, key=_value), max(found, key=_value)
-            width = greatest.value - least.value
-            ranges.append((width, f"{format_difference(width, least.unit)}, from {least} to {greatest}"))
-        (left, first), (right, second) = ranges
-        return ClaimAnswer(left > right, f"The range is {first}, against {second}.")
-
-
-class Significant(StrictSettings):
-    """Every p-value is below the level; with `wanted: false`, none is."""
-
-    test: Literal["significant"]
-    p_values: NumberSelection
-    level: float = 0.05
-    wanted: bool = True
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compare each p-value with the level."""
-        found = self.p_values.list_named(number)
-        return ClaimAnswer(
-            all((each.value < self.level) == self.wanted for each in found),
-            capitalize(join_words([f"{each.name} is {each.value:.3g}" for each in found]))
-            + f". The claim needs {'less than' if self.wanted else 'at least'} {self.level:g}.",
-        )
-
-
-class SignificantlyGreater(_TwoSides):
-    """The mean on the left exceeds that on the right, significantly by Welch's t-test (two-sided).
-
-    `left` and `right` select a mean and its standard deviation, over `repetitions` splits.
-    """
-
-    test: Literal["significantly_greater"]
-    repetitions: int = Field(ge=2)
-    level: float = 0.05
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compute the t-test from means and standard deviations."""
-        (left, left_sd), (right, right_sd) = self.left.list_named(number), self.right.list_named(number)
-        p_value = _compute_welch_p(left.value - right.value, left_sd.value, right_sd.value, self.repetitions)
-        return ClaimAnswer(
-            left.value > right.value and p_value < self.level,
-            compare_two(left, right)[:-1]
-            + f"; p = {p_value:.2g} over {self.repetitions} splits. The claim needs less than {self.level:g}.",
-        )
-
-
-ClaimTest = Annotated[
-    AllGreater
-    | PairwiseGreater
-    | Near
-    | Within
-    | Between
-    | DifferenceBetween
-    | LosesMore
-    | RatioBetween
-    | Rises
-    | Significant
-    | SignificantlyGreater
-    | VariesMore,
-    Field(discriminator="test"),
-]
-
-
-SHOWN_PAIRS = 3
-"""How many exceptions a sentence lists."""
+def _span(found: list[NamedNumber]) -> Compared:
+    """Return the distance between the lowest and the highest number."""
+    lowest, highest = min(found, key=_value), max(found, key=_value)
+    width, unit = highest.value - lowest.value, lowest.unit
+    return Compared(width, unit, f"{format_difference(width, unit)}, from {lowest} to {highest}")
 
 
 def _value(named: NamedNumber) -> float:
     return named.value
-
-
-def _pair_numbers(
-    left: NumberSelection, right: NumberSelection, number: Lookup
-) -> list[tuple[NamedNumber, NamedNumber]]:
-    ours, theirs = left.list_named(number), right.list_named(number)
-    if len(theirs) == 1:
-        theirs = theirs * len(ours)
-    return list(zip(ours, theirs, strict=True))
-
-
-def _list_losses(before: NumberSelection, after: NumberSelection, number: Lookup) -> list[NamedNumber]:
-    return [
-        NamedNumber(
-            first.measure,
-            first.run,
-            first.value - second.value,
-            "points" if first.unit == "%" else first.unit,
-        )
-        for first, second in _pair_numbers(before, after, number)
-    ]
-
-
-def _all_between(found: Sequence[NamedNumber], low: float, high: float) -> ClaimAnswer:
-    unit = found[0].unit
-    ends = found if len(found) <= SHOWN_PAIRS else [min(found, key=_value), max(found, key=_value)]
-    listed = [f"{each.name} is {format_amount(each.value, unit)}" for each in ends]
-    sentence = f"Of {len(found)} numbers the extremes: " if len(ends) < len(found) else ""
-    return ClaimAnswer(
-        all(low - ROUNDING_MARGIN <= each.value <= high + ROUNDING_MARGIN for each in found),
-        f"{capitalize(sentence + '; '.join(listed))}. The claim needs {describe_range(low, high, unit)}.",
-    )
 
 
 def _compute_welch_p(difference: float, left_sd: float, right_sd: float, repetitions: int) -> float:

@@ -130,7 +130,9 @@ def validate_claims(contents: object, name: str) -> tuple[Claim, ...]:
             )
         if not claim.tests:
             raise UsageError(
-                f"claim '{claim.id}' has no test", where=name, hint="Add one of the tests of claim_tests.py."
+                f"claim '{claim.id}' has no test",
+                where=name,
+                hint="Add a test; claim_tests.py says what it compares.",
             )
     if len({claim.id for claim in claims}) != len(claims):
         raise UsageError("two claims have the same id", where=name, hint="Give each claim a unique id.")

@@ -1,4 +1,4 @@
-"""Measured numbers next to published ones: tables of an experiment, its headline measures, and published baselines."""
+"""Measured numbers next to published ones: tables of an experiment, its headline measures."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from typing import Any
 
 from textcat.evaluation.intervals import RESAMPLES, Interval
 from textcat.experiment.run.results_file import get_run_intervals, get_run_measures
-from textcat.published.baselines import JudgedMark, count_marks, describe_counts
 from textcat.published.check import (
     CONTRADICTION_SIGN,
     REPEATS_SIGN,
     SIGNS,
     CellVerdict,
-    count_decimals,
     find_cell_intervals,
     find_cell_values,
     judge_cells,
@@ -327,104 +325,3 @@ def runs_as_text(results: Mapping[str, Any], name: Callable[[str], str] = str, *
 def has_intervals(results: Mapping[str, Any]) -> bool:
     """Return whether any run's numbers are shown with their sampling error."""
     return any(run.get("intervals") for run in results["runs"].values())
-
-
-BASELINES_TITLE = "Published baselines of today"
-BASELINES_RULE = (
-    "Numbers of other systems on the authors' own split, as marks to reach. Our number is `above` if it is at least as "
-    "high (a success here, unlike in the tables of the papers), and otherwise `below`. `textcat check` fails if our "
-    "number moves from its pinned value, or falls below a mark that it had reached. These numbers are not counted with "
-    "those of the five papers."
-)
-BASELINE_HEADERS = ("measure", "system", "published", "ours", "difference", "", "run", "settings of the run")
-
-
-def summarize_baselines(
-    judged: Sequence[JudgedMark], results: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Return the counts, and for each collection its marks with the settings of our runs, as plain values."""
-    collections = []
-    for collection in dict.fromkeys(entry.collection for entry in judged):
-        runs = results.get(collection.experiment, {}).get("runs", {})
-        collections.append(
-            {
-                "collection": collection.name,
-                "experiment": collection.experiment,
-                "documents": collection.documents,
-                "source": collection.source,
-                "choices": collection.choices,
-                "marks": [
-                    entry.describe() | _describe_run(runs.get(entry.mark.run))
-                    for entry in judged
-                    if entry.collection == collection
-                ],
-            }
-        )
-    return {"counts": count_marks(judged), "collections": collections}
-
-
-def _describe_run(run: Mapping[str, Any] | None) -> dict[str, str | None]:
-    if run is None:
-        return {"title": None, "settings": None, "signature": None}
-    return {
-        "title": run["title"],
-        "settings": _describe_settings(run["settings"]),
-        "signature": run["signature"],
-    }
-
-
-def _describe_settings(settings: Mapping[str, Any]) -> str:
-    """Describe the learner and its parameters, the features, their weighting, and the threshold rule."""
-    parameters = ", ".join(f"{name} {value}" for name, value in settings["parameters"].items())
-    text, vector = settings["text"], settings["vector"]
-    groups = [
-        f"{group['analyzer']} {group['ngrams'][0]}-{group['ngrams'][1]}-grams"
-        + (f" of the first {group['first_words']} words" if group.get("first_words") else "")
-        + (f" of {', '.join(group['fields'])}" if group.get("fields") else "")
-        for group in text.get("groups", [])
-    ]
-    parts = [
-        f"{settings['learner']} ({parameters})" if parameters else settings["learner"],
-        " and ".join(groups) or f"{text['tokenizer']} words",
-        vector["weighting"] + (", cosine" if vector["cosine"] else ""),
-    ]
-    rule = settings["threshold"]["rule"]
-    return "; ".join([*parts, f"thresholds {rule}"] if rule != "default" else parts)
-
-
-def baselines_as_markdown(summary: Mapping[str, Any]) -> list[str]:
-    """Format the section: the rule, the counts, and a table for each collection."""
-    parts = [f"## {BASELINES_TITLE}\n", f"{BASELINES_RULE}\n", f"{describe_counts(summary['counts'])}\n"]
-    for collection in summary["collections"]:
-        parts += [
-            f"### {collection['collection']}\n",
-            f"{collection['documents']}. Published by: {collection['source']}. {collection['choices']}. "
-            f"`textcat run {collection['experiment']}`\n",
-            format_markdown_table(
-                [[escape_markdown(cell) for cell in row] for row in list_baseline_rows(collection)],
-                BASELINE_HEADERS,
-            )
-            + "\n",
-        ]
-    return parts
-
-
-def list_baseline_rows(collection: Mapping[str, Any]) -> list[list[str]]:
-    """Return one row of texts for each mark of a collection; our number has the decimals of the published one."""
-    return [
-        [
-            mark["name"],
-            mark["system"],
-            mark["published"],
-            _format_with_decimals(mark["measured"], mark["published"], ""),
-            _format_with_decimals(mark["difference"], mark["published"], "+"),
-            mark["verdict"],
-            mark["run"],
-            f"{mark['settings']} ({mark['signature']})" if mark["settings"] else "",
-        ]
-        for mark in collection["marks"]
-    ]
-
-
-def _format_with_decimals(value: float | None, published: str, sign: str) -> str:
-    return "-" if value is None else f"{value:{sign}.{count_decimals(published)}f}"

@@ -58,9 +58,9 @@ def _find_label_errors(chain: Chain, context: RunContext, seed: int) -> list[Pro
     if run.calibration is None or run.train_documents is not None:
         return []
     scores = find_held_out_scores(context, run, chain.trained, seed, run.calibration.folds)
-    vectors = read_vectors(chain.vectorized.build_folder(context))
+    vectors = read_vectors(chain.vectorized.read_folder(context))
     rule = load_single_label_rule(chain, vectors, context)
-    model = load_model(chain.trained.build_folder(context))
+    model = load_model(chain.trained.read_folder(context))
     probabilities = None if scores is None else rule.probabilities(model, scores)
     if probabilities is None:
         return []
@@ -219,12 +219,12 @@ def _get_main_measure(measures: Mapping[str, float | None]) -> float:
 
 
 def _read_decisions(chain: Chain, context: RunContext) -> ScoredDecisions:
-    vectors = read_vectors(chain.vectorized.build_folder(context))
-    folder = chain.evaluated.build_folder(context)
+    vectors = read_vectors(chain.vectorized.read_folder(context))
+    folder = chain.evaluated.read_folder(context)
     return ScoredDecisions(
         scores=read_scores(folder),
         decisions=read_decisions(folder),
-        thresholds=read_array(chain.decided.build_folder(context), "thresholds"),
+        thresholds=read_array(chain.decided.read_folder(context), "thresholds"),
         labels=vectors.test_labels,
         documents=vectors.test_ids,
         categories=vectors.categories,
@@ -233,7 +233,7 @@ def _read_decisions(chain: Chain, context: RunContext) -> ScoredDecisions:
 
 def _find_curve(chain: Chain, context: RunContext) -> Points:
     """Return the micro-averaged curve (recall, precision) without points that look the same."""
-    folder = chain.evaluated.build_folder(context)
+    folder = chain.evaluated.read_folder(context)
     if not holds_all_scores(folder):
         return _thin_curve(read_curve(folder))
     decided = _read_decisions(chain, context)
@@ -306,8 +306,8 @@ def _make_word_finder(
 
     For a confusion it is the difference of two scores. It returns None for models without word weights.
     """
-    vectors = read_vectors(chain.vectorized.build_folder(context))
-    model = load_model(chain.trained.build_folder(context))
+    vectors = read_vectors(chain.vectorized.read_folder(context))
+    model = load_model(chain.trained.read_folder(context))
     weights_of: Any = None if chain.projected else getattr(model, "category_weights", None)
 
     def find_words(location: MistakeLocation) -> tuple[DecidingWord, ...] | None:

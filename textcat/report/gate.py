@@ -18,13 +18,6 @@ from textcat.experiment.run.results_file import (
     get_run_measures,
     read_results,
 )
-from textcat.published.baselines import (
-    JudgedMark,
-    judge_marks,
-    load_baselines,
-    load_pinned_baselines,
-    render_pinned_baselines,
-)
 from textcat.published.check import (
     SOURCES_FILE,
     CellVerdict,
@@ -103,16 +96,6 @@ def judge_results(results: ResultsByExperiment, *, everything: bool) -> list[Cel
     )
 
 
-def judge_baselines(results: ResultsByExperiment, *, everything: bool) -> list[JudgedMark]:
-    """Judge every published baseline of today, or only the baselines of the given experiments."""
-    return judge_marks(
-        [each for each in load_baselines() if everything or each.experiment in results],
-        _get_measures(results),
-        load_pinned_baselines(),
-        _get_fingerprints(results),
-    )
-
-
 def _get_measures(results: ResultsByExperiment) -> dict[str, Mapping[str, Any]]:
     return {name: get_run_measures(one) for name, one in results.items()}
 
@@ -177,7 +160,7 @@ def find_unpinned(results: ResultsByExperiment) -> list[str]:
 
 def find_changed_sources(results: ResultsByExperiment) -> list[str]:
     """List the experiments whose corpus files differ from those of the pinned values, so that drift is not judged."""
-    sources = {name: one.corpus for name, one in load_pinned_baselines().items()} | load_pinned_sources()
+    sources = load_pinned_sources()
     return [name for name, made in _get_fingerprints(results).items() if sources.get(name, made) != made]
 
 
@@ -205,10 +188,7 @@ def pin_values(results: ResultsByExperiment) -> Path:
     printed = _list_printed_cells()
     measured = load_pinned() | {k: v for k, v in find_measured_values(results).items() if v is not None}
     write_atomically(folder / "pinned.yaml", render_pinned(measured, printed))
-    corpora = _get_fingerprints(results)
-    baselines = render_pinned_baselines(
-        load_pinned_baselines(), judge_baselines(results, everything=False), corpora
+    write_atomically(
+        folder / SOURCES_FILE, yaml.safe_dump(load_pinned_sources() | _get_fingerprints(results))
     )
-    write_atomically(folder / "pinned_baselines.yaml", baselines)
-    write_atomically(folder / SOURCES_FILE, yaml.safe_dump(load_pinned_sources() | corpora))
     return folder / "pinned.yaml"

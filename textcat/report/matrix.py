@@ -17,7 +17,6 @@ from tabulate import tabulate
 
 from textcat.corpora import list_corpora
 from textcat.experiment.run.results_file import TIMINGS_FILE, get_run_measures, read_timings
-from textcat.published.baselines import describe_counts
 from textcat.published.check import (
     HEADLINE,
     VERDICTS,
@@ -30,20 +29,14 @@ from textcat.published.claims import ClaimResult, count_outcomes, evaluate_claim
 from textcat.published.printed_tables import PAPERS, load_paper
 from textcat.report.citations import cite, join_unique_entries
 from textcat.report.comparison_tables import (
-    BASELINE_HEADERS,
-    BASELINES_RULE,
-    BASELINES_TITLE,
-    baselines_as_markdown,
     describe_cells,
     format_legend,
-    list_baseline_rows,
     make_compared_table,
     number_notes,
-    summarize_baselines,
     table_as_text,
 )
 from textcat.report.experiment_page import Picture, describe_machine, group_deviations, render_template
-from textcat.report.gate import ResultsByExperiment, judge_baselines, judge_results, list_copies
+from textcat.report.gate import ResultsByExperiment, judge_results, list_copies
 from textcat.report.multiverse_page import LABELS
 from textcat.report.paper_figures import FIGURES
 from textcat.report.reading_headlines import (
@@ -81,7 +74,6 @@ def matrix_as_json(matrix: Mapping[str, Any]) -> str:
             for plural, named in texts.items()
         },
         "tables": _format_list(tables, "[]"),
-        "baselines": _format_value(matrix["baselines"]),
         "each_claim": _format_list([_format_value(claim) for claim in claims], "[]"),
     }
     return "{\n" + ",\n".join(f'"{name}": {text}' for name, text in parts.items()) + "\n}\n"
@@ -182,15 +174,6 @@ def render_matrix_page(
             }
             for paper in PAPERS
         ],
-        baselines={
-            "title": BASELINES_TITLE,
-            "rule": BASELINES_RULE.replace("`", ""),
-            "counts": describe_counts(matrix["baselines"]["counts"]),
-            "headers": BASELINE_HEADERS,
-            "collections": [
-                each | {"rows": list_baseline_rows(each)} for each in matrix["baselines"]["collections"]
-            ],
-        },
         facts={
             **describe_machine(),
             "collections": " ".join(matrix["copies"]),
@@ -248,7 +231,6 @@ def write_matrix(folder: Path, results: ResultsByExperiment) -> dict[str, Any]:
     claims = [evaluate_claim(claim, measures) for claim in load_claims()]
     seconds = read_seconds(folder, results)
     matrix = make_matrix(verdicts, claims, seconds, folder)
-    matrix["baselines"] = summarize_baselines(judge_baselines(results, everything=True), results)
     matrix["copies"] = list_copies(results)
     write_atomically(folder / "reproduction.json", matrix_as_json(matrix))
     write_atomically(folder / "reproduction.svg", draw_headline(matrix["readings"]))
@@ -344,7 +326,6 @@ def matrix_as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict
         parts += _format_table_section(
             table, [entry for entry in verdicts if entry.cell.table_id == table["table"]]
         )
-    parts += baselines_as_markdown(matrix["baselines"])
     parts += ["## Conclusions\n", _format_claims(matrix["each_claim"])]
     return "\n".join(parts) + "\n"
 

@@ -38,18 +38,55 @@ class TermGroup(GrowingSettings):
 
     later = ("weighting", "norm", "bits", "fields", "first_words")
 
-    analyzer: Analyzer = "word"
-    ngrams: tuple[int, int] = (1, 1)
-    first_words: int | None = Field(default=None, ge=1)
-    minimum_documents: int = Field(default=1, ge=1)
-    maximum_share: float = Field(default=1.0, gt=0, le=1)
-    weighting: WeightingName | None = None
-    norm: NormName | None = None
-    weight: float = Field(default=1.0, gt=0)
+    analyzer: Analyzer = Field(
+        default="word",
+        description="What n-grams are made of: words (after stop list and stemming), or characters of the "
+        "text within words with a space at both ends (char_wb) or across words (char).",
+    )
+    ngrams: tuple[int, int] = Field(
+        default=(1, 1), description="Shortest and longest n-gram: words up to 5, characters up to 8."
+    )
+    first_words: int | None = Field(
+        default=None,
+        ge=1,
+        description="Count only this many words at the beginning of the text, such as its headline, as "
+        "features of their own: words that are left after the stop list, or of characters those "
+        "between white space. Several fields are one text, in the order of `fields`; for separate "
+        "ones the count begins again in each. Default: the whole text.",
+    )
+    minimum_documents: int = Field(
+        default=1, ge=1, description="Leave out terms that occur in fewer documents than this."
+    )
+    maximum_share: float = Field(
+        default=1.0,
+        gt=0,
+        le=1,
+        description="Leave out terms that occur in a larger share of the training documents.",
+    )
+    weighting: WeightingName | None = Field(
+        default=None, description="The weighting of this group; default: `vector.weighting`."
+    )
+    norm: NormName | None = Field(
+        default=None, description="The norm of this group's part of a document; default: that of `vector`."
+    )
+    weight: float = Field(
+        default=1.0, gt=0, description="Factor of this group's part of a document, after scaling."
+    )
 
-    bits: int | None = Field(default=None, ge=8, le=24)
+    bits: int | None = Field(
+        default=None,
+        ge=8,
+        le=24,
+        description="Feature hashing: n-grams share 2 to the power of this many features, by the CRC-32 of "
+        "their UTF-8 bytes; minimum_documents and maximum_share are those of features. Default: a "
+        "feature for each n-gram.",
+    )
 
-    fields: tuple[str, ...] = ()
+    fields: tuple[str, ...] = Field(
+        default=(),
+        description="Count only the text of these `text.separate_fields`, or of the other fields: `merged`; "
+        "default: of all fields.",
+    )
 
     @model_validator(mode="after")
     def _check_lengths(self) -> TermGroup:
@@ -139,17 +176,50 @@ class TextSettings(GrowingSettings):
 
     later = ("groups", "strip_accents", "digits")
 
-    tokenizer: Annotated[str, KnownName("tokenizer", lambda: TOKENIZERS)] = "alphabetic"
-    lowercase: bool = True
-    stem: StemmerName = "none"
-    stop_list: str | tuple[str, ...] = "none"
-    stop_when: Literal["before_stemming", "after_stemming"] = "before_stemming"
-    fields: tuple[str, ...] = Field(default=("title", "body"), min_length=1)
-    separate_fields: tuple[str, ...] = ()
-    doubled_fields: tuple[str, ...] = ()
-    strip_accents: bool = False
-    digits: DigitHandling = "keep"
-    groups: tuple[TermGroup, ...] = ()
+    tokenizer: Annotated[str, KnownName("tokenizer", lambda: TOKENIZERS)] = Field(
+        default="alphabetic",
+        description="How text is divided into words. The default for your own csv, tsv, jsonl or folders is "
+        "unicode.",
+    )
+    lowercase: bool = Field(default=True, description="Whether words are lowercased.")
+    stem: StemmerName = Field(
+        default="none", description="Variant of Porter's stemmer that is applied to the words."
+    )
+    stop_list: str | tuple[str, ...] = Field(
+        default="none",
+        description="Words to leave out: none, smart, glasgow_318, glasgow_319, the path of a text file with one "
+        "word per line, or a list of words.",
+    )
+    stop_when: Literal["before_stemming", "after_stemming"] = Field(
+        default="before_stemming",
+        description="before_stemming: words are looked up in the stop list; after_stemming: stems are looked "
+        "up among the stems of its words.",
+    )
+    fields: tuple[str, ...] = Field(
+        default=("title", "body"), min_length=1, description="The fields that are used."
+    )
+    separate_fields: tuple[str, ...] = Field(
+        default=(),
+        description="Fields whose words are separate features, written field:word; the other fields are "
+        "merged.",
+    )
+    doubled_fields: tuple[str, ...] = Field(
+        default=(), description="Separate fields whose words are also counted with the merged fields."
+    )
+    strip_accents: bool = Field(
+        default=False,
+        description="Whether accents are removed (Unicode NFKD without combining marks): é is e.",
+    )
+    digits: DigitHandling = Field(
+        default="keep",
+        description="Digits: keep; drop (a space in place of each); hash (each is 0, so that numbers of the "
+        "same form are one word).",
+    )
+    groups: tuple[TermGroup, ...] = Field(
+        default=(),
+        description="Groups of n-grams of words or characters that are features side by side, each weighted "
+        "and scaled on its own; default: single words.",
+    )
 
     @model_validator(mode="after")
     def _check_groups(self) -> TextSettings:

@@ -35,13 +35,35 @@ class VectorSettings(GrowingSettings):
 
     later = ("norm",)
 
-    weighting: WeightingName = "binary"
-    cosine: bool = False
-    cosine_terms: Literal["all", "kept"] = "all"
-    vocabulary: Literal["training", "all"] = "training"
-    minimum_documents: int = Field(default=1, ge=1)
-    minimum_count: int = Field(default=1, ge=1)
-    norm: NormName | None = None
+    weighting: WeightingName = Field(
+        default="binary",
+        description="The weight of a term that occurs n times: 1 (binary), n (tf), 1 + ln n (log_tf), the "
+        "last two times ln((D + 1) / (n(j) + 1)), where n(j) of D training documents contain the "
+        "term (tf_idf, log_tf_idf), its share of the document times 1 - its entropy over the "
+        "training documents (entropy_share), or that of Okapi BM25 with k1 = 1.2 and b = 0.75 "
+        "(bm25).",
+    )
+    cosine: bool = Field(default=False, description="Whether documents are scaled to Euclidean length 1.")
+    cosine_terms: Literal["all", "kept"] = Field(
+        default="all",
+        description="Whether the length of a document is taken over all its terms, or over its features "
+        "(kept).",
+    )
+    vocabulary: Literal["training", "all"] = Field(
+        default="training",
+        description="Whether terms and minimum counts come from the training documents or from all documents.",
+    )
+    minimum_documents: int = Field(
+        default=1, ge=1, description="Leave out terms that occur in fewer documents than this."
+    )
+    minimum_count: int = Field(
+        default=1, ge=1, description="Leave out terms that occur fewer times than this in total."
+    )
+    norm: NormName | None = Field(
+        default=None,
+        description="The norm by which documents are divided: none, l1 (sum of weights) or l2 (Euclidean); "
+        "default: l2 if `cosine`, else none.",
+    )
 
     @property
     def divisor(self) -> NormName:

@@ -261,8 +261,17 @@ def rank_by_both(probabilities: Floats, scores: Floats) -> Floats:
 class CalibrationSettings(StrictSettings):
     """How scores become probabilities, for learners without their own probabilities."""
 
-    method: Literal["platt", "isotonic", "temperature"] = "platt"
-    folds: int = Field(default=5, ge=2)
+    method: Literal["platt", "isotonic", "temperature"] = Field(
+        default="platt",
+        description="platt: a sigmoid of the score; isotonic: the best nondecreasing function, for categories "
+        "with hundreds of documents; temperature: the softmax of all scores times one number, for "
+        "one category per document (`corpus.single_label`).",
+    )
+    folds: int = Field(
+        default=5,
+        ge=2,
+        description="Number of folds of the training documents, each scored by a model trained on the others.",
+    )
 
 
 Calibration = Platt | Isotonic | Temperature

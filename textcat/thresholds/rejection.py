@@ -22,8 +22,17 @@ from textcat.thresholds.tuning import Bools, Floats
 class RejectSettings(StrictSettings):
     """Which documents are rejected: they get no class, or the label of documents out of scope."""
 
-    coverage: float = Field(default=0.975, gt=0, le=1)
-    label: str | None = None
+    coverage: float = Field(
+        default=0.975,
+        gt=0,
+        le=1,
+        description="Share of the training documents whose best held-out probability is above the threshold.",
+    )
+    label: str | None = Field(
+        default=None,
+        description="The label of documents out of scope in the data; rejected documents get it. Default: the "
+        "data has none, and rejected documents get no label.",
+    )
 
 
 @dataclass(frozen=True)

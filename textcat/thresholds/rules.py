@@ -315,21 +315,68 @@ class ThresholdSettings(GrowingSettings):
 
     later = ("shrinkage", "at_least_one")
 
-    rule: Annotated[str, KnownName("threshold rule", list_rules)] = "default"
-    value: float = 0.0
-    cross_validated: bool = False
-    folds: int = Field(default=5, ge=2)
-    combination: FoldCombination = "pooled"
-    criterion: Criterion = "errors"
-    point: IntervalPoint | float = "midpoint"
-    among_equal: AmongEqual = "lowest"
-    accept_nothing: float | None = Field(default=1.0, ge=0)
-    accept_everything: float | None = Field(default=None, ge=0)
-    least_f1: float = 30.0
-    fallback: Literal[0, 1] = 1
-    shrinkage: float = Field(default=0.0, ge=0)
-    per_document: CategoriesPerDocument = 1.0
-    at_least_one: bool = False
+    rule: Annotated[str, KnownName("threshold rule", list_rules)] = Field(
+        default="default",
+        description="default: the learner's own threshold; tuned: fewest errors on training scores; scut: "
+        "best F1; scut-fbr: best F1, with a fallback if that is poor; break-even: precision "
+        "equals recall; rcut: the same number of categories for every document; pcut: in "
+        "proportion to the training documents; expected-f1: best expected F1, from probabilities. "
+        "Cross-validated pcut and expected-f1 are fixed thresholds; otherwise they depend on all "
+        "documents that are decided on.",
+    )
+    value: float = Field(default=0.0, description="The learner's own threshold (rule default).")
+    cross_validated: bool = Field(
+        default=False, description="Tune on scores of held-out documents instead of training scores."
+    )
+    folds: int = Field(
+        default=5, ge=2, description="Number of folds of the training documents when cross-validated."
+    )
+    combination: FoldCombination = Field(default="pooled", description="How the folds are combined.")
+    criterion: Criterion = Field(
+        default="errors", description="What tuning optimizes: the number of errors, or F1."
+    )
+    point: IntervalPoint | float = Field(
+        default="midpoint",
+        description="The point of an interval of equally good thresholds: lowest, midpoint, highest, or the "
+        "fraction from its lower end.",
+    )
+    among_equal: AmongEqual = Field(default="lowest", description="Which of several equally good intervals.")
+    accept_nothing: float | None = Field(
+        default=1.0,
+        ge=0,
+        description="If accepting nothing is best: the distance above the highest score; null excludes this "
+        "case.",
+    )
+    accept_everything: float | None = Field(
+        default=None,
+        ge=0,
+        description="If accepting everything is best: the distance below the lowest score; null accepts every "
+        "score.",
+    )
+    least_f1: float = Field(
+        default=30.0, description="Validation F1 in percent below which scut-fbr falls back."
+    )
+    fallback: Literal[0, 1] = Field(
+        default=1,
+        description="Threshold of scut-fbr for poor categories: 0 accepts nothing, 1 is the highest score.",
+    )
+    shrinkage: float = Field(
+        default=0.0,
+        ge=0,
+        description="Rule scut and cross-validated pcut: the threshold of a category with n positive "
+        "documents is n / (n + shrinkage) its own and otherwise the one shared by all categories "
+        "with the best micro F1.",
+    )
+    per_document: CategoriesPerDocument = Field(
+        default=1.0,
+        description="Categories per document (rcut, pcut): a number, training for the mean of the training "
+        "documents, or tuned for the number with the best micro F1.",
+    )
+    at_least_one: bool = Field(
+        default=False,
+        description="A document of which no category is accepted gets the one whose threshold its score "
+        "misses by least.",
+    )
 
     @model_validator(mode="after")
     def _check_at_least_one(self) -> ThresholdSettings:

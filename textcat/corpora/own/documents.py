@@ -135,7 +135,7 @@ def _decode(content: bytes, where: str, encoding: str, problems: Problems) -> st
 class OwnDocuments(CountingCorpus):
     """Documents of one table, or of one folder with a folder for each class.
 
-    The options are described in corpora/options.yaml and checked by the registry. Words of sides are in
+    The registry describes and checks the options. Words of sides are in
     lists/side_words.yaml. `problems` holds the problems that the last pass over `documents` met.
     """
 

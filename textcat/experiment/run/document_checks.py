@@ -53,7 +53,7 @@ class DocumentChecks:
         for chain in self._plan.chains:
             if chain.vectorized.recipe.key == key and key not in self._checked:
                 self._checked.add(key)
-                folder = step.build_folder(self._context)
+                folder = step.read_folder(self._context)
                 check_single_label(self._plan.experiment, folder)
                 if self._plan.experiment.corpus.name in OWN_FORMATS and chain.repeat == 0:
                     check_categories(self._plan.experiment, folder)
@@ -135,7 +135,7 @@ def count_empty_documents(
     """Count documents without a term after each step up to a stage; the remedy is for the largest loss."""
     steps: list[tuple[str, int, int]] = []
     for step in _list_document_steps(chain, until):
-        folder = step.build_folder(context)
+        folder = step.read_folder(context)
         if step is chain.tokenized:
             done, lengths = "tokenizing", _read_row_lengths(folder, "counts")
         elif step is chain.vectorized:
@@ -161,7 +161,7 @@ def _read_row_lengths(folder: Path, *matrices: str) -> NDArray[np.int64]:
 
 def _count_selected_terms(chain: Chain, context: RunContext) -> NDArray[np.int64]:
     """Return, for each document, the number of its terms that are selected for any category."""
-    folder = chain.vectorized.build_folder(context)
+    folder = chain.vectorized.read_folder(context)
     selected: NDArray[np.bool_] = np.any(read_selection(chain.selected, context), axis=1)
     lengths = []
     for part in ("train", "test"):

@@ -111,7 +111,7 @@ def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
     by_run: dict[str, list[Chain]] = defaultdict(list)
     for chain in plan.chains:
         by_run[chain.run].append(chain)
-    first = read_vectors(plan.chains[0].vectorized.build_folder(context))
+    first = read_vectors(plan.chains[0].vectorized.read_folder(context))
     runs = {name: _collect_run(chains, plan, context) for name, chains in by_run.items()}
     compared = {
         name: {"measures": _compare_errors(pair, runs, first)}
@@ -180,8 +180,8 @@ def compute_signature(chains: Sequence[Chain]) -> str:
 
 def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> dict[str, Any]:
     run = chains[0].settings
-    folders = [chain.trained.build_folder(context) for chain in chains]
-    vectors = read_vectors(chains[0].vectorized.build_folder(context))
+    folders = [chain.trained.read_folder(context) for chain in chains]
+    vectors = read_vectors(chains[0].vectorized.read_folder(context))
     certificates = extract_certificates(read_json(folders[0], "model"))
     measures = _aggregate_measures(chains, plan, context)
     measures |= measure_weights(folders[0], vectors.categories, vectors.train_counts)
@@ -204,14 +204,14 @@ def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> di
         result["search"] = read_json(folders[0], "search")
     if plan.experiment.imports:
         result["imports"] = find_sources(plan.experiment.imports)
-    series = read_series(chains[0].evaluated.build_folder(context))
+    series = read_series(chains[0].evaluated.read_folder(context))
     if series:
         result["series"] = series
     return result
 
 
 def _aggregate_measures(chains: Sequence[Chain], plan: Plan, context: RunContext) -> RunMeasures:
-    each = [read_measures(chain.evaluated.build_folder(context)) for chain in chains]
+    each = [read_measures(chain.evaluated.read_folder(context)) for chain in chains]
     if len(each) == 1:
         return dict(each[0])
     spread = average_repetitions([{k: np.nan if v is None else v for k, v in one.items()} for one in each])
@@ -228,8 +228,8 @@ def _aggregate_measures(chains: Sequence[Chain], plan: Plan, context: RunContext
 
 def _measure_pooled_folds(chains: Sequence[Chain], context: RunContext) -> RunMeasures:
     """Return measures over the test documents of all folds together."""
-    folders = [chain.evaluated.build_folder(context) for chain in chains]
-    vectors = [read_vectors(chain.vectorized.build_folder(context)) for chain in chains]
+    folders = [chain.evaluated.read_folder(context) for chain in chains]
+    vectors = [read_vectors(chain.vectorized.read_folder(context)) for chain in chains]
     return compute_measures(
         np.vstack([read_scores(folder) for folder in folders]),
         np.vstack([make_dense_labels(read_decisions(folder)) for folder in folders]),
@@ -264,7 +264,7 @@ def _measure_collection(
         "collection.categories": float(len(vectors.categories)),
         "collection.terms": float(vectors.train.shape[1]),
         "collection.terms_of_all_documents": float(
-            len(read_array(chain.vectorized.build_folder(context), "vectorizer.kept"))
+            len(read_array(chain.vectorized.read_folder(context), "vectorizer.kept"))
         ),
         "collection.features": float(vectors.train.shape[1] if selection == "all" else selection),
     }
@@ -334,10 +334,10 @@ def _describe_probabilities(
 
 def _read_part(chain: Chain, context: RunContext) -> dict[str, Any]:
     """Return ranked categories, labels, decisions, probabilities and more of the test documents of one repetition."""
-    vectors = read_vectors(chain.vectorized.build_folder(context))
-    folder = chain.evaluated.build_folder(context)
+    vectors = read_vectors(chain.vectorized.read_folder(context))
+    folder = chain.evaluated.read_folder(context)
     scores = read_array(folder, "scores")
-    model = load_model(chain.trained.build_folder(context))
+    model = load_model(chain.trained.read_folder(context))
     rule = load_single_label_rule(chain, vectors, context)
     return {
         "ranked": rule.rank_categories(model, scores),

@@ -258,7 +258,7 @@ def collect_timings(plan: Plan, context: RunContext, timings: Timings) -> dict[s
     runs: dict[str, dict[str, float]] = {}
     for chain in plan.chains:
         if chain.repeat == 0:
-            folder = chain.trained.build_folder(context)
+            folder = chain.trained.read_folder(context)
             runs[chain.run] = _measure_training_seconds(read_json(folder, "model"), plan)
             if (folder / "processor.json").exists():
                 seconds = round(read_json(folder, "processor")["seconds"], 4)

@@ -38,7 +38,7 @@ def summarize_stage(plan: Plan, context: RunContext, stage: str) -> Iterator[str
 
 
 def _summarize_counts(chain: Chain, plan: Plan, context: RunContext) -> Iterator[str]:
-    counts = read_counts(chain.tokenized.build_folder(context))
+    counts = read_counts(chain.tokenized.read_folder(context))
     documents = counts.documents
     sides = Counter(documents.split)
     divided = "" if plan.experiment.resample else f" ({sides['train']:,} training, {sides['test']:,} test)"
@@ -55,7 +55,7 @@ def _summarize_counts(chain: Chain, plan: Plan, context: RunContext) -> Iterator
 
 def _summarize_selection(chain: Chain, plan: Plan, context: RunContext) -> Iterator[str]:
     """Yield the numbers of features, and the best ones of the largest categories by the run's selection score."""
-    vectors = read_vectors(chain.vectorized.build_folder(context))
+    vectors = read_vectors(chain.vectorized.read_folder(context))
     mask = read_selection(chain.selected, context)
     settings, terms = chain.settings.selection, len(vectors.terms)
     if mask is None:
@@ -83,10 +83,10 @@ def _summarize_training(plan: Plan, context: RunContext) -> Iterator[str]:
     rows = []
     for name in plan.experiment.runs:
         chains = [chain for chain in plan.chains if chain.run == name]
-        made = [chain.trained.build_artifact(context) for chain in chains]
+        made = [chain.trained.read_artifact(context) for chain in chains]
         description = read_json(made[0].folder, "model")
         passes = [entry["passes"] for entry in extract_certificates(description) if entry.get("passes")]
-        categories = read_json(chains[0].vectorized.build_folder(context), "categories")
+        categories = read_json(chains[0].vectorized.read_folder(context), "categories")
         rows.append(
             [
                 name,

@@ -23,14 +23,32 @@ from textcat.thresholds.rules import ThresholdSettings
 class CorpusSettings(StrictSettings):
     """The documents, their categories and their division."""
 
-    name: str
-    path: str = ""
-    split: str = ""
-    options: dict[str, Any] = Field(default_factory=dict)
-    categories: Literal["all", "train", "train-or-test", "train-and-test"] | list[str] = "train-or-test"
-    documents: Literal["all", "labelled"] = "all"
-    learn: list[str] | None = None
-    single_label: bool = False
+    name: str = Field(
+        description="A collection's name (see `textcat list corpora`), or the format of your own documents: "
+        "csv, tsv, jsonl, fasttext, folders, svmlight or rcv1-like."
+    )
+    path: str = Field(
+        default="", description="File or folder of your own documents, relative to the experiment file."
+    )
+    split: str = Field(default="", description="The collection's own split, such as modapte.")
+    options: dict[str, Any] = Field(default_factory=dict, description="Options of the collection's reader.")
+    categories: Literal["all", "train", "train-or-test", "train-and-test"] | list[str] = Field(
+        default="train-or-test",
+        description="Categories kept: all, those with a training document, with a training or test document, "
+        "with both, or the ones listed.",
+    )
+    documents: Literal["all", "labelled"] = Field(
+        default="all", description="All documents, or only those with a kept category."
+    )
+    learn: list[str] | None = Field(
+        default=None,
+        description="The categories to learn. Other categories only decide which documents count as labelled.",
+    )
+    single_label: bool = Field(
+        default=False,
+        description="Each document has one category; this is checked. Predict the category with the highest "
+        "score.",
+    )
 
     @model_validator(mode="after")
     def _one_label_a_cell(self) -> CorpusSettings:
@@ -43,20 +61,33 @@ class CorpusSettings(StrictSettings):
 class ResampleSettings(StrictSettings):
     """Random splits or folds in place of the collection's own split."""
 
-    kind: Literal["splits", "folds"]
-    number: int = Field(ge=2, le=100)
-    train_share: float = Field(default=0.8, gt=0, lt=1)
-    seed: int = Field(default=1, ge=0)
-    stratify: bool = False
+    kind: Literal["splits", "folds"] = Field(
+        description="Independent random splits, or folds that test every document once."
+    )
+    number: int = Field(ge=2, le=100, description="Number of splits or folds.")
+    train_share: float = Field(
+        default=0.8, gt=0, lt=1, description="Share of training documents in a random split."
+    )
+    seed: int = Field(default=1, ge=0, description="Seed of the splits or folds.")
+    stratify: bool = Field(default=False, description="Give each part the same shares of categories.")
 
 
 class ProjectionSettings(StrictSettings):
     """Latent semantic dimensions in place of words."""
 
-    dimensions: int | Literal["full"]
-    computed: int | None = None
-    scaling: Literal["none", "inverse"] = "none"
-    length: float | None = Field(default=1.0, gt=0)
+    dimensions: int | Literal["full"] = Field(
+        description="Number of leading dimensions that the learner uses."
+    )
+    computed: int | None = Field(
+        default=None,
+        description="Number of dimensions to compute, so that several runs share them; default: those used.",
+    )
+    scaling: Literal["none", "inverse"] = Field(
+        default="none", description="Project on U (none) or on U divided by the singular values (inverse)."
+    )
+    length: float | None = Field(
+        default=1.0, gt=0, description="Length of projected documents; null does not change it."
+    )
 
 
 class SearchSettings(GrowingSettings):
@@ -64,15 +95,28 @@ class SearchSettings(GrowingSettings):
 
     later = ("own_divisions", "stratify")
 
-    parameter: str
-    grid: list[float] = Field(min_length=1)
-    folds: int = Field(default=5, ge=2)
-    use: int | None = Field(default=None, ge=1)
-    criterion: Literal["micro.f1", "micro.bep", "accuracy", "log-likelihood", "errors"] = "micro.f1"
-    per_category: bool = False
-    own_divisions: bool = False
-    stratify: bool = False
-    seed: int = Field(default=1, ge=0)
+    parameter: str = Field(description="The learner's parameter to choose.")
+    grid: list[float] = Field(min_length=1, description="Values to try.")
+    folds: int = Field(default=5, ge=2, description="Number of folds of the training documents.")
+    use: int | None = Field(default=None, ge=1, description="Number of folds that are run; default: all.")
+    criterion: Literal["micro.f1", "micro.bep", "accuracy", "log-likelihood", "errors"] = Field(
+        default="micro.f1",
+        description="Measure on the held-out folds that is maximised (for errors: minimised).",
+    )
+    per_category: bool = Field(
+        default=False,
+        description="Choose a value for each category by the held-out likelihood, not one for all.",
+    )
+    own_divisions: bool = Field(
+        default=False,
+        description="With `per_category`: divide the documents into folds separately for each category.",
+    )
+    stratify: bool = Field(
+        default=False,
+        description="With `own_divisions`: divide the documents of a category and the others evenly among the "
+        "folds.",
+    )
+    seed: int = Field(default=1, ge=0, description="Seed of the folds.")
 
     @model_validator(mode="after")
     def _check_criterion(self) -> SearchSettings:
@@ -90,20 +134,43 @@ class RunSettings(GrowingSettings):
 
     later = ("categories_at_once",)
 
-    learner: str
-    parameters: dict[str, Any] = Field(default_factory=dict)
-    title: str = ""
-    search: SearchSettings | None = None
-    train_documents: int | None = Field(default=None, ge=1)
-    categories_at_once: int | None = Field(default=None, ge=1)
-    text: TextSettings = Field(default_factory=TextSettings)
-    vector: VectorSettings = Field(default_factory=VectorSettings)
-    selection: SelectionSettings = Field(default_factory=SelectionSettings)
-    projection: ProjectionSettings | None = None
-    calibration: CalibrationSettings | None = None
-    reject: RejectSettings | None = None
-    threshold: ThresholdSettings = Field(default_factory=ThresholdSettings)
-    evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
+    learner: str = Field(description="A learner's name (see `textcat list learners`).")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="The learner's own parameters.")
+    title: str = Field(default="", description="Name of the run in tables.")
+    search: SearchSettings | None = Field(
+        default=None, description="Choose one parameter by cross-validation."
+    )
+    train_documents: int | None = Field(
+        default=None, ge=1, description="Number of training documents to draw by the seed; default: all."
+    )
+    categories_at_once: int | None = Field(
+        default=None,
+        ge=1,
+        description="Number of categories that are trained together; 1 gives the seconds of each. Default: "
+        "the learner's.",
+    )
+    text: TextSettings = Field(
+        default_factory=TextSettings, description="Keys that override the experiment's."
+    )
+    vector: VectorSettings = Field(
+        default_factory=VectorSettings, description="Keys that override the experiment's."
+    )
+    selection: SelectionSettings = Field(
+        default_factory=SelectionSettings, description="Keys that override the experiment's."
+    )
+    projection: ProjectionSettings | None = Field(
+        default=None, description="Keys that override the experiment's."
+    )
+    calibration: CalibrationSettings | None = Field(
+        default=None, description="Keys that override the experiment's."
+    )
+    reject: RejectSettings | None = Field(default=None, description="Keys that override the experiment's.")
+    threshold: ThresholdSettings = Field(
+        default_factory=ThresholdSettings, description="Keys that override the experiment's."
+    )
+    evaluation: EvaluationSettings = Field(
+        default_factory=EvaluationSettings, description="Keys that override the experiment's."
+    )
 
     @model_validator(mode="after")
     def _check_divisions(self) -> RunSettings:
@@ -118,8 +185,8 @@ class RunSettings(GrowingSettings):
 class ComparisonSettings(StrictSettings):
     """Two runs whose errors are compared, category by category."""
 
-    left: str
-    right: str
+    left: str = Field(description="The run that may make fewer errors.")
+    right: str = Field(description="The run that it is compared with.")
 
 
 class Experiment(GrowingSettings):
@@ -127,29 +194,57 @@ class Experiment(GrowingSettings):
 
     later = ("variant_of",)
 
-    name: str = ""
-    title: str = ""
-    paper: str = ""
-    tables: list[str] = Field(default_factory=list)
-    figures: list[str] = Field(default_factory=list)
-    variant_of: str = ""
-    notes: str = ""
-    imports: list[str] = Field(default_factory=list)
-    seed: int = Field(default=1, ge=0)
+    name: str = Field(default="", description="Default: the path of the file below configs/.")
+    title: str = Field(
+        default="", description="What is compared, in one line; default: the name of the file."
+    )
+    paper: str = Field(
+        default="", description="The paper whose tables this reproduces, such as zhang_oles_2001."
+    )
+    tables: list[str] = Field(
+        default_factory=list, description="Ids of the published tables to compare with."
+    )
+    figures: list[str] = Field(default_factory=list, description="Ids of the papers' figures to draw.")
+    variant_of: str = Field(
+        default="",
+        description="The experiment that this is a changed copy of (`textcat copy`): its numbers are compared "
+        "with those printed for that one.",
+    )
+    notes: str = Field(default="", description="Choices where the paper says nothing.")
+    imports: list[str] = Field(
+        default_factory=list,
+        description="Your own modules that register tokenizers, scores, losses, learners, rules, measures or "
+        "collections.",
+    )
+    seed: int = Field(default=1, ge=0, description="Seed of all random choices without their own seed.")
     corpus: CorpusSettings
-    resample: ResampleSettings | None = None
+    resample: ResampleSettings | None = Field(default=None, description="Random splits or folds.")
     text: TextSettings = Field(default_factory=TextSettings)
     vector: VectorSettings = Field(default_factory=VectorSettings)
     selection: SelectionSettings = Field(default_factory=SelectionSettings)
     projection: ProjectionSettings | None = None
-    calibration: CalibrationSettings | None = None
-    reject: RejectSettings | None = None
+    calibration: CalibrationSettings | None = Field(
+        default=None, description="Probabilities for learners without their own; default: none."
+    )
+    reject: RejectSettings | None = Field(
+        default=None,
+        description="Give no class to documents whose best probability is low (`single_label`, with "
+        "`calibration`).",
+    )
     threshold: ThresholdSettings = Field(default_factory=ThresholdSettings)
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
-    runs: dict[str, RunSettings] = Field(min_length=1)
+    runs: dict[str, RunSettings] = Field(
+        min_length=1, description="The learners to compare, by name of the run."
+    )
 
-    comparisons: dict[str, ComparisonSettings] = Field(default_factory=dict)
-    scalings: dict[str, Annotated[list[str], Field(min_length=2)]] = Field(default_factory=dict)
+    comparisons: dict[str, ComparisonSettings] = Field(
+        default_factory=dict, description="Pairs of runs to compare by their errors in each category."
+    )
+    scalings: dict[str, Annotated[list[str], Field(min_length=2)]] = Field(
+        default_factory=dict,
+        description="Runs on increasing numbers of training documents, to measure the growth of training "
+        "time.",
+    )
 
     _folder: Path = PrivateAttr(default=Path())
     _extended: tuple[str, ...] = PrivateAttr(default=())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -13,6 +12,7 @@ from textcat.corpora.registry import OWN_FORMATS, find_option_fault, list_known_
 from textcat.errors import UsageError
 from textcat.experiment.spec.config_files import find_config_folders, find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.spec.grids import expand_grids
 from textcat.experiment.steps.decide import check_probabilities
 from textcat.experiment.steps.features import keeps_all_features
 from textcat.extensions import import_module
@@ -22,6 +22,7 @@ from textcat.yaml_reader import (
     YamlPlace,
     YamlSource,
     find_near_names,
+    list_paths,
     make_yaml_error,
     read_yaml,
     suggest_names,
@@ -61,7 +62,7 @@ def _merge_parents(
             where=str(path),
             hint="Merge some of the files.",
         )
-    source = check_mapping(read_yaml(path))
+    source = expand_grids(check_mapping(read_yaml(path)))
     extended = source.data.pop("extends", None)
     if extended is None:
         return source
@@ -135,22 +136,14 @@ def _merge(
             merged[name] = _merge(merged[name], value, here, from_above, places)
             places[here] = from_above[here]
             continue
-        for known in _list_paths(merged.get(name), here):
+        for known in list_paths(merged.get(name), here):
             places.pop(known, None)
         if value is None:
             merged.pop(name, None)
             continue
         merged[name] = value
-        places.update((path, from_above[path]) for path in _list_paths(value, here))
+        places.update((path, from_above[path]) for path in list_paths(value, here))
     return merged
-
-
-def _list_paths(value: Any, keys: KeyPath) -> Iterator[KeyPath]:
-    """Yield the path of a value and of everything in it."""
-    yield keys
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, part in inner:
-        yield from _list_paths(part, (*keys, key))
 
 
 FIND_EXPERIMENT_HINT = (

@@ -37,6 +37,16 @@ def make_experiment_schema() -> dict[str, Any]:
         "description": "Other experiments (names, or files relative to this one), whose keys are taken and overridden.",
     }
     schema.pop("required", None)
+    # The texts of a grid stand for values of any type.
+    schema["properties"]["runs"]["additionalProperties"] = {
+        "if": {"required": ["for"]},
+        "then": {
+            "properties": {
+                "for": {"type": "object", "additionalProperties": {"type": "array", "minItems": 1}}
+            }
+        },
+        "else": schema["properties"]["runs"]["additionalProperties"],
+    }
     run = schema["$defs"]["RunSettings"]
     run.pop("required", None)
     run["properties"]["learner"]["enum"] = sorted(LEARNERS)

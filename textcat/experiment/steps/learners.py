@@ -16,7 +16,7 @@ from textcat.experiment.steps.models import MODEL_CLASSES, Model, join_models
 from textcat.extensions import claim_name, guard_function
 from textcat.learners.gpd import GpdSettings, descend
 from textcat.learners.label_tree_training import fit_label_tree
-from textcat.learners.mfom import fit_mfom, fit_mfom_at, fit_multicategory_mfom
+from textcat.learners.mfom import fit_mfom, fit_mfom_at
 from textcat.learners.mmlr_cg import fit_mmlr_cg
 from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes
 from textcat.learners.parameters import (
@@ -26,7 +26,6 @@ from textcat.learners.parameters import (
     LearnerParameters,
     LinearParameters,
     MeritParameters,
-    MulticategoryMeritParameters,
     MulticlassParameters,
     NaiveBayesParameters,
     OnlineParameters,
@@ -108,19 +107,6 @@ class LabelTreeLearner(Learner[LabelTreeParameters]):
             jobs=jobs,
             executor=executor,
         )
-
-
-def fit_multicategory_merit(
-    problem: LearningProblem, parameters: MulticategoryMeritParameters, jobs: int
-) -> Model:
-    """Train maximal figure of merit over all categories, on the features selected for any of them."""
-    return fit_multicategory_mfom(
-        _clear_unused_columns(problem),
-        problem.labels,
-        GpdSettings(**parameters.model_dump(exclude={"eta", "score"}, exclude_none=True)),
-        eta=parameters.eta,
-        score=parameters.score,
-    )
 
 
 def _clear_unused_columns(problem: LearningProblem) -> Any:
@@ -264,7 +250,6 @@ _OTHERS: dict[str, Learner[Any]] = {
     "perceptron_tree": FunctionLearner("perceptron_tree", fit_perceptron_tree),
     "mfom": MeritTreeLearner("mfom"),
     "softmax": FunctionLearner("softmax", fit_polytomous),
-    "mfom_multicategory": FunctionLearner("mfom_multicategory", fit_multicategory_merit),
     "label_tree": LabelTreeLearner("label_tree"),
     "mmlr_cg": FunctionLearner("mmlr_cg", fit_multiclass_regression),
 }

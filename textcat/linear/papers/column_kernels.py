@@ -15,8 +15,8 @@ column's sum over positives. A `plain` kernel serves a column whose nonzeros all
 documents weigh 1; its result is to be multiplied by that value. A `valued` kernel reads a value per nonzero
 and a weight per state.
 
-Slope and bend are sums over documents; `strength` is n lam_j, so a Gaussian prior adds strength (w - mode)^2
-and a Laplace prior strength |w - mode|.
+Slope and bend are sums over documents; `strength` is n lam_j, so a Gaussian prior adds strength w^2
+and a Laplace prior strength |w|.
 """
 
 from __future__ import annotations
@@ -60,15 +60,14 @@ def compute_gaussian_steps(centre: Any, slope: Any, bend: Any, strength: Any) ->
 
 @compile_part
 def compute_laplace_steps(centre: Any, slope: Any, bend: Any, strength: Any) -> Any:
-    """Return the steps of algorithm 2 of genkin_2004: none crosses the mode; at the mode both directions are
-    tried."""
+    """Return the steps of algorithm 2 of genkin_2004: none crosses 0; at 0 both directions are tried."""
     zero = splat(slope, 0.0)
     up, down, home = slope + strength, slope - strength, zero - centre
     rise, fall = (zero - up) / bend, (zero - down) / bend
-    at_mode = choose_less(up, zero, rise, choose_less(zero, down, fall, zero))
+    at_zero = choose_less(up, zero, rise, choose_less(zero, down, fall, zero))
     above = choose_less(zero, bend, choose_less(home, rise, rise, home), home)
     below = choose_less(zero, bend, choose_less(fall, home, fall, home), home)
-    return widen(choose_less(zero, centre, above, choose_less(centre, zero, below, at_mode)))
+    return widen(choose_less(zero, centre, above, choose_less(centre, zero, below, at_zero)))
 
 
 @compile_part
@@ -304,13 +303,10 @@ def sum_valued_column(
 
 @compile_part
 def take_step(
-    j: int, prior: int, weight: Array, slope: Any, bend: Any, strength: Array, mode: Array, low: Array,
-    high: Array, informed: bool, radius: Array, active: Array,
+    j: int, prior: int, weight: Array, slope: Any, bend: Any, strength: Array, radius: Array, active: Array,
 ) -> Any:  # fmt: skip
-    """Move the weight of each lane within trust region and bounds; return the step in double precision."""
+    """Move the weight of each lane within the trust region; return the step in double precision."""
     before, centre = widen(load(weight, j)), load(weight, j)
-    if informed:
-        centre = centre - load(mode, j)
     if prior == GAUSSIAN:
         step = compute_gaussian_steps(centre, slope, bend, load(strength, j))
     else:
@@ -319,10 +315,6 @@ def take_step(
     nearest = splat(farthest, 0.0) - farthest
     step = choose_less(nearest, step, step, nearest)
     step = choose_less(step, farthest, step, farthest)
-    if informed:
-        after, least, most = before + step, widen(load(low, j)), widen(load(high, j))
-        after = choose_less(least, after, after, least)
-        step = choose_less(after, most, after, most) - before
     step = step * widen(load(active, 0))
     store(weight, j, narrow(before + step, weight))
     return step
@@ -332,8 +324,7 @@ def take_step(
 def run_column_pass(
     starts: Array, rows: Array, values: Array, state: Array, weights: Array | None, positive: Array,
     positive_sums: Array, loss: int, sharpness: float, beyond: float, tight: bool, prior: int, weight: Array,
-    strength: Array, mode: Array, low: Array, high: Array, informed: bool, visits: Array, active: Array,
-    radius: Array, rule: int, epsilon: float,
+    strength: Array, visits: Array, active: Array, radius: Array, rule: int, epsilon: float,
 ) -> None:  # fmt: skip
     """Visit features in the order of `visits`; `beyond` is the continuation parameter c_k of algorithm 3.
 
@@ -356,7 +347,7 @@ def run_column_pass(
             bend = rounded(bend * splat(state, sharpness))
         else:
             slope, bend = slope + slope, bend + bend
-        step = take_step(j, prior, weight, slope, bend, strength, mode, low, high, informed, radius, active)
+        step = take_step(j, prior, weight, slope, bend, strength, radius, active)
         move = narrow(step, state)
         resize_trust_region(j, radius, move, rule, epsilon)
         if any_differs(step, splat(step, 0.0)):

@@ -152,9 +152,7 @@ def run_sparse_pass(
         reach = load(radius, j)
         bend = _sum_bends(rows, values, start, stop, state, slopes, weights, sharpness, reach, tight)
         bend = rounded(bend * splat(state, sharpness))
-        step = take_step(
-            j, LAPLACE, weight, slope, bend, strength, strength, strength, strength, False, radius, active
-        )
+        step = take_step(j, LAPLACE, weight, slope, bend, strength, radius, active)
         move = narrow(step, state)
         resize_trust_region(j, radius, move, rule, epsilon)
         if any_differs(step, splat(step, 0.0)):
@@ -184,9 +182,6 @@ class ColumnLanes:
     weights: NDArray[Any]
     positive_sums: NDArray[Any]
     strength: NDArray[Any]
-    mode: NDArray[Any]
-    low: NDArray[Any]
-    high: NDArray[Any]
     radius: NDArray[Any]
     active: NDArray[Any]
     slopes: NDArray[Any]
@@ -201,13 +196,6 @@ def prepare_column_lanes(
     free, penalty, signs = problem.free(block), problem.penalty, signs_of(problem, block)
     weights = np.ones(signs.shape) if problem.weights is None else problem.weights[:, block]
     marked = bool(((weights == 0.0) | (weights == 1.0)).all())
-    strength = split_into_lanes(penalty.strength[:, block] * n, dtype, shape)
-
-    def lay_out_informed(values: NDArray[np.float64] | None, default: float) -> NDArray[Any]:
-        if not penalty.informed:
-            return strength
-        return split_into_lanes(default if values is None else values[:, block], dtype, shape)
-
     target = split_into_lanes(problem.loss.target * signs, dtype)
     return ColumnLanes(
         weight=split_into_lanes(start, dtype),
@@ -216,10 +204,7 @@ def prepare_column_lanes(
         positive=problem.positive[:, block],
         weights=weights == 1.0 if marked else split_into_lanes(weights, dtype),
         positive_sums=split_into_lanes(problem.columns.T @ (problem.positive[:, block] * weights), dtype),
-        strength=strength,
-        mode=lay_out_informed(penalty.mode, 0.0),
-        low=lay_out_informed(penalty.low, -np.inf),
-        high=lay_out_informed(penalty.high, np.inf),
+        strength=split_into_lanes(penalty.strength[:, block] * n, dtype, shape),
         radius=split_into_lanes(np.where(free, options.choose_first_radius(problem.loss), 0.0), dtype),
         active=split_into_lanes(np.ones((1, shape[1])), dtype),
         slopes=allocate_lanes(target.shape, dtype) if keeps_slopes(problem) else target,
@@ -228,8 +213,8 @@ def prepare_column_lanes(
 
 def keeps_slopes(problem: LinearProblem) -> bool:
     """Return whether the slope of the loss is kept for each state: where most weights are 0 and few of them move."""
-    penalty, logistic = problem.penalty, problem.loss.name == "logistic"
-    return logistic and penalty.prior == "laplace" and not penalty.informed and not has_plain_columns(problem)
+    logistic = problem.loss.name == "logistic"
+    return logistic and problem.penalty.prior == "laplace" and not has_plain_columns(problem)
 
 
 def order_features(problem: LinearProblem, wanted: NDArray[np.bool_], order: str) -> NDArray[np.int64]:
@@ -349,8 +334,8 @@ def _bind_pass(problem: LinearProblem, lanes: ColumnLanes, options: ColumnOption
             kernels.run_column_pass(
                 starts, rows, values, lanes.state[k], None if plain else weights[k], positive[k],
                 lanes.positive_sums[k], code, loss.gamma, beyond, options.bound == "genkin_2004", prior,
-                lanes.weight[k], lanes.strength[k], lanes.mode[k], lanes.low[k], lanes.high[k],
-                problem.penalty.informed, visits[k], lanes.active[k], lanes.radius[k], rule, options.epsilon,
+                lanes.weight[k], lanes.strength[k], visits[k], lanes.active[k], lanes.radius[k], rule,
+                options.epsilon,
             )  # fmt: skip
 
     return sweep_sparse if keeps_slopes(problem) else sweep
