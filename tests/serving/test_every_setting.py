@@ -336,17 +336,16 @@ def test_vectors_and_texts_are_not_mixed_up(tmp_path: Path) -> None:
     assert isinstance(CliRunner().invoke(group, texts).exception, UsageError)
 
 
-def test_a_changed_stop_list_is_refused(tmp_path: Path) -> None:
-    """A changed list is counted anew by the next evaluation, and refused by the model of the old one."""
+def test_a_model_keeps_its_stop_list(tmp_path: Path) -> None:
+    """A changed list is counted anew by the next evaluation; the model answers with the old words."""
     listed = tmp_path / "stop.txt"
     listed.write_text("wheat-crop\nharvest\n")
     runs = {"base": LOGISTIC, "own_list": LOGISTIC | {"text": {"stop_list": str(listed)}}}
     made = make(tmp_path, runs, {})
     check(made, "own_list", "37")
-    first = made.runs["own_list"].scores
+    first, answered = made.runs["own_list"].scores, made.predict("own_list")
     listed.write_text("bank\n")
-    with pytest.raises(BadDataError, match="has changed since the model was trained"):
-        made.predict("own_list")
+    assert made.predict("own_list") == answered
     again = make(tmp_path, runs, {})
     assert not np.allclose(again.runs["own_list"].scores, first)
     check(again, "own_list", "37")

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 def _check_encoding(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
     """Return the encoding; refuse one that Python does not know, or in which lines do not end with LF."""
-    from textcat.corpora.own.documents import EACH_FILE
-
     try:
-        is_plain = value == EACH_FILE or "\n".encode(value) == b"\n"
+        is_plain = "\n".encode(value) == b"\n"
     except (LookupError, ValueError):
-        is_plain = False
+        from textcat.corpora.own.documents import EACH_FILE
+
+        is_plain = value == EACH_FILE
     if not is_plain:
         raise click.BadParameter(f"{value!r} is not an encoding such as utf-8, cp1252 or latin-1.")
     return value
