@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.loops import for_each
@@ -14,7 +15,9 @@ from textcat.report.comparison_tables import (
     number_notes,
     tables_as_markdown,
 )
-from textcat.report.experiment_page import group_deviations
+from textcat.report.experiment_page import group_deviations, name_cells
+from textcat.report.reading_headlines import read_ranges
+from textcat.report.writer import hash_report_code, write_report
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 MADE = sorted(path.parent.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("results.json"))
@@ -54,9 +57,39 @@ def test_cells_with_the_same_reason_share_one_note_and_join_their_evidence() -> 
     table, notes = number_notes(make_compared_table(judged))
     assert notes == ["the same"]
     assert [cell.note for cell in table.cells.values()] == [1, 1, 1, None, None, None]
-    (group,) = group_deviations([table], noted=True)
+    (group,) = group_deviations(table)
     assert group["evidence"] == "first: n 1; other: n 1"
-    assert group["cells"].count("zhang_2000.table1[earn]") == 3
+    assert group["cells"] == "earn: Perceptron, SVM, UWin"
+
+
+def test_a_note_names_whole_columns_and_rows_in_words() -> None:
+    cells = [cell for cell in load_all_cells() if cell.table_id == "zhang_oles_2001.table2"]
+    table = make_compared_table(judge_cells({}, cells, {}))
+    column = [place for place in table.cells if place[1] == "SVM"]
+    row = [place for place in table.cells if place[0] == "BEP"]
+    other = ("F1", "Lin Reg")
+    assert name_cells(table, [*column, *row, other]) == "column SVM; row BEP; F1: Lin Reg"
+    assert name_cells(table, list(table.cells)) == "all cells"
+
+
+def test_the_page_of_an_experiment_shows_what_the_matrix_shows(tmp_path: Path) -> None:
+    """Notes are linked from cells and named in words; ranges over readings, intervals and tolerances are shown."""
+    results = read_results(RESULTS / "reuters_modapte")
+    ranges = read_ranges(RESULTS, ["zhang_oles_2001"])
+    write_report(tmp_path, results, compare_tables(results), {}, ranges=ranges)
+    page = (tmp_path / "report.html").read_text()
+    links = re.findall(r'href="#([^"]+)"', page)
+    assert links
+    assert set(links) == set(re.findall(r'<details class="why" id="([^"]+)"', page))
+    named = re.findall(r"<summary>1\. ([^:]+):", page)
+    assert named
+    assert "[" not in "".join(named)
+    assert re.search(
+        r"<title>Recall, SVM: printed 84.0, difference \S+, over readings \S+ to \S+</title>", page
+    )
+    assert "printed numbers with a 95 % interval of our number are inside it" in page
+    assert "Reproduced within: " in page
+    assert hash_report_code(ranges) != hash_report_code()
 
 
 def test_a_table_shows_sampling_errors_tolerances_and_contradictions() -> None:

@@ -233,6 +233,7 @@ def _report_results(
     )
     from textcat.report.comparison_tables import compare_tables
     from textcat.report.diagnostics import diagnose_runs
+    from textcat.report.reading_headlines import read_ranges
     from textcat.report.writer import format_for_terminal, hash_report_code, write_report
 
     results = collect_results(plan, context)
@@ -243,11 +244,13 @@ def _report_results(
 
     def write(folder: Path, stage_seconds: Mapping[str, float]) -> None:
         diagnostics = diagnose_runs(plan, context, results["runs"], empty=str(empty), quote=quote)
-        write_report(folder, timed, tables, stage_seconds, diagnostics, os.path.relpath(path))
+        write_report(folder, timed, tables, stage_seconds, diagnostics, os.path.relpath(path), ranges)
 
     folder = locate_results(plan.experiment, context)
+    papers = {table.id.partition(".")[0] for table in tables}
+    ranges = read_ranges(folder.parents[plan.experiment.name.count("/")], papers)
     trained = bool(timings.built.get("train"))
-    code = hash_report_code()
+    code = hash_report_code(ranges)
     write_results_folder(folder, results, seconds, write, report_code=code, rebuild=rebuild or trained)
     context.print_unless_quiet(format_for_terminal(timed, tables))
     context.print_unless_quiet(f"\n{empty.summary}")

@@ -20,7 +20,7 @@ from markupsafe import Markup
 import textcat
 from textcat.experiment.run.results_file import get_run_measures
 from textcat.experiment.spec.config_files import find_experiment_files
-from textcat.published.check import SIGNS
+from textcat.published.check import SIGNS, count_verdicts, describe_interval_counts
 from textcat.published.claims import evaluate_claim, list_claim_experiments, load_claims
 from textcat.report.category_tables import (
     CLASS_HEADERS,
@@ -37,8 +37,10 @@ from textcat.report.comparison_tables import (
     format_headline_numbers,
     has_intervals,
     list_shown_cells,
+    number_notes,
 )
 from textcat.report.diagnostics import Diagnostics
+from textcat.report.strips import Range, make_strip
 
 # More lines cannot be distinguished: only the runs with the highest break-even points are drawn.
 MAX_CURVES = 8
@@ -142,10 +144,11 @@ def render_experiment_page(
     *,
     notes: Sequence[str] = (),
     file: str = "",
+    ranges: Mapping[str, Range] | None = None,
 ) -> str:
     """Render the page of one experiment; `diagnostics` adds what results.json does not contain.
 
-    `notes` are shown above the tables, `file` is the experiment's file.
+    `notes` are shown above the tables, `file` is the experiment's file; `ranges` are those of cells over readings.
     """
     diagnostics, name = diagnostics or Diagnostics(), results["experiment"]
     summary = Counter(cell.verdict for table in tables for cell in table.cells.values())
@@ -157,10 +160,10 @@ def render_experiment_page(
         kicker=name,
         summary=dict(sorted(summary.items())),
         notes=notes,
-        tables=tables,
+        tables=[show_table(table, ranges or {}) for table in tables],
+        intervals=describe_interval_counts(count_verdicts(list_shown_cells(tables))),
         legend=describe_cells(list_shown_cells(tables)),
         runs_note=SPREAD_NOTE if has_intervals(results) else "",
-        deviations=group_deviations(tables),
         headline=columns,
         runs=[
             {
@@ -196,16 +199,44 @@ def render_experiment_page(
     )
 
 
-def group_deviations(tables: Sequence[ComparedTable], *, noted: bool = False) -> list[dict[str, str]]:
-    """Return each known deviation once, with the cells that it explains; with `noted` only cells that have a note."""
-    cells: dict[str, list[str]] = {}
+def show_table(table: ComparedTable, ranges: Mapping[str, Range]) -> dict[str, Any]:
+    """Return a table with numbered notes, the notes, and its strip; `ranges` are those of cells over readings."""
+    numbered = number_notes(table)[0]
+    return {
+        "table": numbered,
+        "deviations": group_deviations(numbered),
+        "strip": make_strip(list(numbered.cells.values()), ranges),
+    }
+
+
+def group_deviations(table: ComparedTable) -> list[dict[str, str]]:
+    """Return the notes of a table in the order of their numbers, each with the cells that it explains, in words."""
+    cells: dict[str, list[tuple[str, str]]] = {}
     evidence: dict[str, dict[str, None]] = {}
-    for table in tables:
-        for cell in table.cells.values():
-            if cell.reason and (cell.note is not None or not noted):
-                cells.setdefault(cell.reason, []).append(cell.cell.id)
-                evidence.setdefault(cell.reason, {})[cell.evidence] = None
+    for place, cell in table.cells.items():
+        if cell.note is not None:
+            cells.setdefault(cell.reason, []).append(place)
+            evidence.setdefault(cell.reason, {})[cell.evidence] = None
     return [
-        {"cells": ", ".join(ids), "reason": reason, "evidence": "; ".join(evidence[reason])}
-        for reason, ids in cells.items()
+        {"cells": name_cells(table, places), "reason": reason, "evidence": "; ".join(evidence[reason])}
+        for reason, places in cells.items()
     ]
+
+
+def name_cells(table: ComparedTable, places: Sequence[tuple[str, str]]) -> str:
+    """Name cells of a table in words: whole columns and rows, then the others row by row, or column by column."""
+    if set(places) == set(table.cells):
+        return "all cells"
+    left, parts = set(places), []
+    for axis, names, kind in ((1, table.columns, "column"), (0, table.rows, "row")):
+        for name in names:
+            line = {place for place in table.cells if place[axis] == name}
+            if len(line) > 1 and line <= set(places) and line & left:
+                left -= line
+                parts.append(f"{kind} {name}")
+    rows, columns = ({place[axis] for place in left} for axis in (0, 1))
+    axis = 0 if len(rows) <= len(columns) else 1
+    for name in (table.rows, table.columns)[axis]:
+        if others := [place[1 - axis] for place in table.cells if place in left and place[axis] == name]:
+            parts.append(f"{name}: {', '.join(others)}")
+    return "; ".join(parts)

@@ -35,7 +35,7 @@ from textcat.report.comparison_tables import (
     number_notes,
     table_as_text,
 )
-from textcat.report.experiment_page import Picture, describe_machine, group_deviations, render_template
+from textcat.report.experiment_page import Picture, describe_machine, render_template, show_table
 from textcat.report.gate import ResultsByExperiment, judge_results, list_copies
 from textcat.report.multiverse_page import LABELS
 from textcat.report.paper_figures import FIGURES
@@ -47,10 +47,10 @@ from textcat.report.reading_headlines import (
     list_headline_rows,
     list_headline_sentences,
     list_paper_rows,
-    read_multiverses,
+    read_ranges,
     summarize_by_reading,
 )
-from textcat.report.strips import Range, make_strip
+from textcat.report.strips import Range
 from textcat.store.files import write_atomically
 
 SHARED_TEXTS = (("deviation", "deviations"), ("cannot_run", "reasons"), ("reason", "reasons"))
@@ -135,12 +135,7 @@ def render_matrix_page(
 ) -> str:
     """Render the HTML page; figures are read from the results in `folder`."""
     tables = {table["table"]: table for table in matrix["tables"]}
-    ranges = {
-        name: tuple(cell["range"])
-        for found in read_multiverses(folder).values()
-        for name, cell in found["cells"].items()
-        if cell["range"]
-    }
+    ranges = read_ranges(folder)
     used = {one["corpus"]["name"] for one in results.values()}
     corpora = [name for name in list_corpora() if name in used]
     return render_template(
@@ -200,14 +195,11 @@ def _describe_table(
     ranges: Mapping[str, Range],
 ) -> dict[str, Any]:
     printed = any(entry.cell.printed is not None for entry in entries)
-    compared = number_notes(make_compared_table(entries))[0] if printed else None
     reasons = {entry.cell.cannot_run for entry in entries if entry.state == "cannot run"} - {None}
     experiments = dict.fromkeys(entry.cell.experiment for entry in entries)
     return {
         **table,
-        "compared": compared,
-        "deviations": group_deviations([compared], noted=True) if compared else [],
-        "drawn": make_strip(entries, ranges),
+        "shown": show_table(make_compared_table(entries), ranges) if printed else None,
         "reasons": sorted(map(str, reasons)),
         "pages": [name for name in experiments if (folder / name / "report.html").is_file()],
     }

@@ -22,6 +22,7 @@ from textcat.published.check import HEADLINE, CellVerdict, count_verdicts
 from textcat.published.printed_tables import PAPERS
 from textcat.published.readings import Answers, find_reading, load_answers, load_readings
 from textcat.report.multiverse_page import LABELS, read_summary
+from textcat.report.strips import Range
 
 COMPARED = HEADLINE[:3]
 MEANINGS = {
@@ -86,15 +87,25 @@ def _plain(name: str) -> str:
     return name.replace("_", " ")
 
 
-def read_multiverses(folder: Path) -> dict[str, dict[str, Any]]:
+def read_multiverses(folder: Path, papers: Iterable[str] = PAPERS) -> dict[str, dict[str, Any]]:
     """Map papers to what was found about their readings, unless that answers outdated questions."""
     found: dict[str, dict[str, Any]] = {}
-    for paper in PAPERS:
+    for paper in papers:
         summary = read_summary(folder / paper)
         is_current = summary is not None and summary["options"] == load_readings(paper).patches
         if summary is not None and is_current and "cells" in summary:
             found[paper] = summary
     return found
+
+
+def read_ranges(folder: Path, papers: Iterable[str] = PAPERS) -> dict[str, Range]:
+    """Map cells to their least and greatest number over the readings of their paper."""
+    return {
+        name: (cell["range"][0], cell["range"][1])
+        for found in read_multiverses(folder, papers).values()
+        for name, cell in found["cells"].items()
+        if cell["range"]
+    }
 
 
 def summarize_by_reading(verdicts: Sequence[CellVerdict], folder: Path | None) -> dict[str, Any]:

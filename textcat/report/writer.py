@@ -27,6 +27,7 @@ from textcat.report.escaping import escape_latex, escape_markdown, format_latex_
 from textcat.report.experiment_page import Picture, render_experiment_page
 from textcat.report.gate import describe_copy
 from textcat.report.reading_headlines import describe_choices
+from textcat.report.strips import Range
 from textcat.store.files import hash_file, write_atomically
 
 if TYPE_CHECKING:
@@ -120,10 +121,12 @@ def write_report(
     seconds: Mapping[str, float],
     diagnostics: Diagnostics | None = None,
     file: str = "",
+    ranges: Mapping[str, Range] | None = None,
 ) -> None:
     """Write table.md, table.csv, table.tex, report.html and figures/.
 
-    `tables` come from `compare_tables`, `file` is the experiment's file, to run it again.
+    `tables` come from `compare_tables`, `file` is the experiment's file, to run it again; `ranges` are those of cells
+    over readings.
     """
     # Runs of the papers show every column, because the printed tables do.
     own = runs_as_text(results, escape_markdown, every=bool(results["paper"]))
@@ -136,15 +139,18 @@ def write_report(
     write_atomically(folder / "table.csv", tables_as_csv(tables))
     write_atomically(folder / "table.tex", as_latex(results, tables))
     pictures = draw_figures(folder / "figures", results)
-    page = render_experiment_page(results, tables, pictures, seconds, diagnostics, notes=notes, file=file)
+    page = render_experiment_page(
+        results, tables, pictures, seconds, diagnostics, notes=notes, file=file, ranges=ranges
+    )
     write_atomically(folder / "report.html", page)
 
 
-def hash_report_code() -> str:
-    """Return the sha256 over the code and templates of reports, and over the printed numbers in them."""
+def hash_report_code(ranges: Mapping[str, Range] | None = None) -> str:
+    """Return the sha256 over the code and templates of reports, the printed numbers in them, and ranges of cells."""
     folders = [Path(__file__).parent, Path(str(files("textcat.published")))]
     paths = [path for folder in folders for path in folder.rglob("*") if path.suffix in REPORT_CODE]
-    return combine_hashes((f"{path.parent.name}/{path.name}", hash_file(path)) for path in paths)
+    code = [(f"{path.parent.name}/{path.name}", hash_file(path)) for path in paths]
+    return combine_hashes([*code, *((name, repr(each)) for name, each in (ranges or {}).items())])
 
 
 def draw_figures(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
