@@ -16,7 +16,7 @@ NAMES = sorted(
 @for_each("name", NAMES)
 def test_every_function_exists(name: str) -> None:
     module, _, member = name.partition(":")
-    assert hasattr(import_module(module), member)
+    assert hasattr(import_module(module), member), f"{module} has no {member}: correct the equation's row"
 
 
 def test_the_page_is_generated_from_the_tables() -> None:

@@ -21,8 +21,10 @@ def test_every_learner_has_defaults_that_are_described_and_survive_json(name: st
     found = validate_parameters(name, {})
     model = LEARNERS[name].parameters
     assert isinstance(found, model)
-    assert LEARNERS[name].title
-    assert describe_keys(model).keys() == model.model_fields.keys()
+    assert LEARNERS[name].title, f"{name} has no title in its row"
+    assert describe_keys(model).keys() == model.model_fields.keys(), (
+        "describe each parameter beside its field"
+    )
     assert model.model_validate_json(found.model_dump_json()) == found
     with pytest.raises(ValidationError, match="Extra inputs"):
         validate_parameters(name, {"lamda": 1.0})

@@ -57,7 +57,9 @@ def test_an_experiment_cites_what_it_uses() -> None:
 
 
 def test_every_learner_and_every_reference_is_known() -> None:
-    assert set(TABLE["learners"]) == set(LEARNERS)
+    assert set(TABLE["learners"]) == set(LEARNERS), (
+        "list the papers of each learner in textcat/report/references.yaml"
+    )
     lists = [*TABLE["learners"].values(), *TABLE["rules"].values(), *TABLE["stop_list"].values()]
     lists += [TABLE["stem"], TABLE["selection"], TABLE["projection"]]
     used = {key for keys in lists for key in keys}
