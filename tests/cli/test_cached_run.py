@@ -7,12 +7,37 @@ from pathlib import Path
 import pytest
 
 from tests.experiment.place import Place
+from textcat.cli.main import group
 from textcat.report import writer
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     return Place(tmp_path_factory.mktemp("cached"))
+
+
+def test_the_table_is_printed_before_pages_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = Place(tmp_path)
+    shown: list[str] = []
+    monkeypatch.setattr(writer, "write_report", lambda *_: shown.append(capfd.readouterr().out) or 1 / 0)
+    run = ["run", str(place.experiment), "-v", "--data", str(place.data), "--results", str(place.results)]
+    with pytest.raises(ZeroDivisionError):
+        group(run, standalone_mode=False)
+    assert "| svm" in shown[0]
+    assert not (place.report / "report.html").exists()
+
+
+def test_the_first_numbers_come_before_other_learners_are_trained(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    printed = place.textcat("run", str(place.experiment), "-v")
+    table, others = printed.split("The other learners follow.")
+    assert "| least_squares |" in table
+    assert "svm" not in table
+    assert "svm" in others
+    # What is ready is shown once.
+    assert "follow" not in place.textcat("run", str(place.experiment))
 
 
 def test_a_cached_run_says_so_and_repeats_no_times(place: Place) -> None:

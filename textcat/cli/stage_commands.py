@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, filterwarnings
@@ -28,7 +29,7 @@ from textcat.cli.output import print_text
 from textcat.errors import DataNotAvailableError, TextcatError
 
 if TYPE_CHECKING:
-    from textcat.experiment.run.plan import Plan
+    from textcat.experiment.run.plan import Chain, Plan
     from textcat.experiment.run.runner import Timings
     from textcat.experiment.spec.experiment import Experiment
 
@@ -160,7 +161,9 @@ def _run_experiment(
         _print_plan(experiment, context, until)
         return
     _warn_of_other_experiment(experiment, path, context, until)
-    plan, timings = run_experiment(experiment, context, until)
+    shows_first = until == "report" and not (context.quiet or experiment.paper or experiment.resample)
+    show_first = partial(_show_first_run, experiment, context) if shows_first else None
+    plan, timings = run_experiment(experiment, context, until, show_first)
     if until == "report":
         _report_results(plan, timings, context, path, rebuild=rebuild, quote=quote)
         record_source(locate_results(experiment, context), path)
@@ -190,6 +193,21 @@ def _run_experiment(
             f"Label documents: textcat predict {models / next(iter(experiment.runs))} FILE"
         )
         record_source(models, path)
+
+
+def _show_first_run(experiment: Experiment, context: CommandSettings, chain: Chain) -> None:
+    """Print the numbers of the first learner on standard error, while the others are trained."""
+    from textcat.experiment.steps.evaluate import read_measures
+    from textcat.report.comparison_tables import runs_as_text
+
+    first = {
+        "title": chain.settings.title,
+        "measures": read_measures(chain.evaluated.read_folder(context)),
+        "settings": chain.settings.model_dump(mode="json"),
+    }
+    corpus = {"single_label": experiment.corpus.single_label}
+    table = runs_as_text({"runs": {chain.run: first}, "settings": {"corpus": corpus}})
+    print_text(f"{table}\n\nThe other learners follow.\n", err=True)
 
 
 def _locate_models(experiment: Experiment, context: CommandSettings) -> Path:
@@ -251,8 +269,8 @@ def _report_results(
     ranges = read_ranges(folder.parents[plan.experiment.name.count("/")], papers)
     trained = bool(timings.built.get("train"))
     code = hash_report_code(ranges)
-    write_results_folder(folder, results, seconds, write, report_code=code, rebuild=rebuild or trained)
     context.print_unless_quiet(format_for_terminal(timed, tables))
+    write_results_folder(folder, results, seconds, write, report_code=code, rebuild=rebuild or trained)
     context.print_unless_quiet(f"\n{empty.summary}")
     context.print_unless_quiet(f"\n{timings.summary}\nReport: {folder / 'report.html'}")
     models = _locate_models(plan.experiment, context)

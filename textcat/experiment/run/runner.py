@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from textcat.experiment.context import RunContext, Step
 from textcat.experiment.run.document_checks import DocumentChecks
-from textcat.experiment.run.plan import Plan, make_plan
+from textcat.experiment.run.plan import Chain, Plan, make_plan
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.compile_early import compile_early
 from textcat.experiment.steps.fetch import fetch_documents, find_documents
@@ -61,9 +62,15 @@ def plan_experiment(experiment: Experiment, context: RunContext) -> Plan | None:
 
 
 def run_experiment(
-    experiment: Experiment, context: RunContext, until: str = "report"
+    experiment: Experiment,
+    context: RunContext,
+    until: str = "report",
+    show_first: Callable[[Chain], None] | None = None,
 ) -> tuple[Plan, Timings]:
-    """Fetch the documents, then build every missing step up to and including a stage."""
+    """Fetch the documents, then build every missing step up to and including a stage.
+
+    `show_first` is called when the first run is evaluated, before the others are trained.
+    """
     timings = Timings()
     started = time.perf_counter()
     source = fetch_documents(experiment, context)
@@ -74,15 +81,19 @@ def run_experiment(
     untrained = [c.settings for c in plan.chains if context.store.find(c.trained.recipe) is None]
     with compile_early(untrained, context) as context_with_compiler:
         for step in steps:
-            _build_step(step, context_with_compiler, timings)
+            was_ready = _build_step(step, context_with_compiler, timings)
             checks.check_step(step)
+            if show_first and not was_ready and step is plan.chains[0].evaluated and step is not steps[-1]:
+                show_first(plan.chains[0])
     return plan, timings
 
 
-def _build_step(step: Step, context: RunContext, timings: Timings) -> None:
+def _build_step(step: Step, context: RunContext, timings: Timings) -> bool:
+    """Build a step unless it is ready, and return whether it was."""
     ready = context.store.find(step.recipe) is not None
     if not ready:
         log.info("%s", step.title)
         context.progress(0, None, step.title)
     made = step.build_artifact(context)
     timings.note(step.stage, made.seconds, was_ready=ready, built_at=made.built_at)
+    return ready
