@@ -216,7 +216,7 @@ class OwnDocuments(CountingCorpus):
             if document is not None:
                 seen.add(document.id)
                 if self._is_drawn:
-                    # Documents without text are told apart by their ids.
+                    # Documents without text differ by their ids.
                     known = any(document.fields.values())
                     texts.append(digest_text(*document.fields.values()) if known else document.id.encode())
                 if self.label_names:

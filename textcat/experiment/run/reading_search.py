@@ -1,10 +1,11 @@
 """The search for the reading of a paper that its own printed numbers support best.
 
 It starts from the literal reading and changes one question at a time as long as the misfit falls, then two questions at
-once whose options move the same numbers; options that are hopeless at the start are tried again in pairs only. In the
-end answers go back to the literal option, the least certain first, unless they fit better than it in at least 90 % of
-the resamples of the evidence, and 99 % where the paper's own text speaks for the literal option. Experiments with much
-evidence for their cost are measured first, and a change that is plainly worse on them is not measured on the others.
+once whose options move the same numbers; options that are hopeless at the start are tried again in pairs only. An
+answer is taken only if it is clear: it fits better than the literal option in at least 90 % of the resamples of the
+evidence, and in 99 % where the paper's own text speaks for the literal option. Answers that later ones make unclear go
+back, the least certain first. Experiments with much evidence for their cost are measured first, and a change that is
+plainly worse on them is not measured on the others.
 """
 
 from __future__ import annotations
@@ -147,15 +148,19 @@ class ReadingSearch:
             self.movements[place] = max(moved, self.movements.get(place, 0.0))
 
     def descend(self, start: Reading, questions: Iterable[str] | None = None) -> Reading:
-        """Return the reading in which no question and no pair of questions has a clearly better answer."""
-        current = dict(start)
-        options = self._rank_options(current, self.choices if questions is None else questions)
-        tried: set[tuple[str, ...]] = set()
-        while tuple(current.values()) not in tried:
-            tried.add(tuple(current.values()))
-            current = self._change_one_at_a_time(current, options)
+        """Return a reading of clear answers in which no question and no pair of questions has a clear better one."""
+        asked = list(self.choices if questions is None else questions)
+        best = self.drop_unclear(start, asked)
+        least, options = self.compute_misfit(best), self._rank_options(best, asked)
+        while least is not None:
+            current = self._change_one_at_a_time(best, options)
             current |= self._find_pair(current, list(options))
-        return self.drop_unclear(current, options)
+            current = self.drop_unclear(current, asked)
+            misfit = self.compute_misfit(current)
+            if misfit is None or misfit >= least:
+                break
+            best, least = current, misfit
+        return best
 
     def choose_start(self, visited: Iterable[Reading]) -> Reading:
         """Return the literal reading, or that of those visited by another search that fits this evidence best."""
@@ -192,8 +197,11 @@ class ReadingSearch:
             for option in options[name]:
                 if option == current[name]:
                     continue
-                found = self.compare({**current, name: option}, current)
-                if found and found.is_better and (best is None or found.gain > best[0]):
+                changed = {**current, name: option}
+                found = self.compare(changed, current)
+                if not found or not found.is_better or (best is not None and found.gain <= best[0]):
+                    continue
+                if self._is_clear(changed, name):
                     best = (found.gain, option)
             if best:
                 current[name] = best[1]
@@ -214,9 +222,19 @@ class ReadingSearch:
                     continue
                 change = {one: option, other: other_option}
                 found = self.compare({**current, **change}, current)
-                if found and found.is_better:
+                if not found or not found.is_better:
+                    continue
+                if all(self._is_clear({**current, **change}, name) for name in change):
                     return change
         return {}
+
+    def _is_clear(self, reading: Reading, name: str) -> bool:
+        """Return whether an answer is the literal option, or fits clearly better than it."""
+        choice = self.choices[name]
+        if reading[name] == choice.literal:
+            return True
+        found = self.compare_with_literal(reading, name)
+        return found is not None and found.share >= choice.need(reading[name])
 
     def _measure_overlap(self, one: str, other: str) -> float:
         """Return how far two questions move the numbers of the same experiments."""
