@@ -79,7 +79,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 def test_the_backend_changes_no_byte(place: Place, by_one: Place, backend: str) -> None:
     done = textcat(*place.command("-j", "2", "--backend", backend))
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("\n") == 5
+    assert done.stderr.count("\n") == 6
     assert done.stderr.endswith("The other learners follow.\n\n")
     assert place.result_bytes() == by_one.result_bytes()
 
