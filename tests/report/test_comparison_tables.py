@@ -20,7 +20,11 @@ from textcat.report.reading_headlines import read_ranges
 from textcat.report.writer import hash_report_code, write_report
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
-MADE = sorted(path.parent.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("results.json"))
+MADE = sorted(
+    name
+    for path in RESULTS.rglob("results.json")
+    if not (name := path.parent.relative_to(RESULTS).as_posix()).startswith("local/")  # another copy's numbers
+)
 
 
 @for_each("name", MADE)
