@@ -20,10 +20,11 @@ from textcat.report.reading_headlines import read_ranges
 from textcat.report.writer import hash_report_code, write_report
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
+# Those of another copy, in local/, are not committed.
 MADE = sorted(
-    name
+    path.parent.relative_to(RESULTS).as_posix()
     for path in RESULTS.rglob("results.json")
-    if not (name := path.parent.relative_to(RESULTS).as_posix()).startswith("local/")  # another copy's numbers
+    if RESULTS / "local" not in path.parents
 )
 
 
