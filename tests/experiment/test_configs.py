@@ -105,7 +105,7 @@ def test_the_schema_in_the_repository_is_the_models() -> None:
     )
 
 
-@for_each("line", ["name: ../../elsewhere", "name: /tmp/elsewhere", "name: a/./b", "name: .hidden"])
+@for_each("line", ["name: ../../other", "name: /tmp/other", "name: a/./b", "name: .hidden"])
 def test_names_do_not_lead_out_of_the_results(tmp_path: Path, line: str) -> None:
     path = tmp_path / "e.yaml"
     path.write_text(f"title: t\ncorpus: {{name: reuters21578}}\nruns: {{a: {{learner: CLG}}}}\n{line}\n")

@@ -91,7 +91,7 @@ def test_few_open_files_are_enough_or_one_message(copy_of: Callable[[], Place], 
     shutil.rmtree(place.cache)
     load_everything()
     log = place.folder / "log"
-    for files in (16, 40):
+    for files in (12, 16, 40):
         prepare = _limit_files(files)
         code = exit_code_of(textcat_in_child(place.command("--offline"), log, prepare))
         assert code in (0, 2, 4), log.read_text()

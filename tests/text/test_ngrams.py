@@ -104,7 +104,7 @@ def test_tables_grow_and_long_texts_are_counted_in_blocks(
     check_against_reference(count_terms(documents(*texts), chosen, chunk_size=7), texts, chosen)
 
 
-def test_one_long_document_needs_little_more_memory_than_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_n_grams_of_a_long_document_are_never_all_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ngrams_module, "BLOCK", 1 << 14)
     draw = np.random.default_rng(4)
     text = " ".join(draw.choice(["wheat", "corn", "prices", "rose", "fell", "of"], 60_000))

@@ -1,6 +1,6 @@
 """Count groups of n-grams in documents, chunk after chunk: memory holds counts and numbers, names only of kept terms.
 
-A long document is read and counted in blocks: it needs hardly more memory than its text and its different n-grams.
+A long document is read and counted in blocks, so that its n-grams are never all in memory; the different ones are.
 
 A document is a tuple of texts, one for each group of fields that share terms. Each group of terms has a table of
 n-grams for each of these texts. N-grams of words are those of the terms that single words would be: after the stop
